@@ -1,0 +1,51 @@
+# `make demo` and `make test` set up what they need, once, in .venv.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
+
+.PHONY: demo test lint unit benchmark clean clean-kernels
+
+demo: $(VENV)/.ready
+	$(RUN)/chromatic describe examples/fruit.tokens
+	$(RUN)/chromatic convert examples/fruit.tokens -o $(VENV)/fruit.parquet
+	$(RUN)/chromatic describe $(VENV)/fruit.parquet
+
+test: $(VENV)/.ready-to-test lint unit
+	@echo "make test: all passed"
+
+lint: $(VENV)/.ready-to-test
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports --no-cache
+
+# The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
+# Numba's cache knows nothing of the checks, so that run has a cache of its own.
+unit: $(VENV)/.ready-to-test
+	$(RUN)/python -m pytest -n 2
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
+	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
+
+benchmark: $(VENV)/.ready-to-test
+	$(RUN)/python benchmarks/read.py
+	$(RUN)/python benchmarks/start.py
+
+clean-kernels:
+	find src -name '*.nb[ci]' -delete
+
+clean: clean-kernels
+	rm -rf $(VENV)
+
+# Without pip in it a virtual environment needs nothing but python3; pip then comes by the outer pip.
+$(RUN)/python:
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(RUN)/python install --quiet pip
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(RUN)/python
+	$(RUN)/python -m pip install --quiet -c constraints.txt -e .
+	touch $@
+
+$(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python
+	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
+	touch $@ $(VENV)/.ready

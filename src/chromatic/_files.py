@@ -1,0 +1,68 @@
+"""The one way to write a file: beside its place, renamed when it is whole."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when the block ends without an error.
+
+    `-` is standard output. A suffix .gz, .bz2, .xz or .zst compresses.
+    """
+    path = os.fspath(path)
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            with _compressed(raw, target.suffix) as file:
+                yield file
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+@contextlib.contextmanager
+def _compressed(raw: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    file: Any
+    if suffix == ".gz":
+        file = gzip.GzipFile("", "wb", 6, fileobj=raw, mtime=0)  # no name, no time: the same bytes
+    elif suffix == ".bz2":
+        file = bz2.BZ2File(raw, "wb")
+    elif suffix == ".xz":
+        file = lzma.LZMAFile(raw, "wb")
+    elif suffix == ".zst":
+        import pyarrow as pa
+
+        # closing the stream closes what it writes to: let that be a second handle
+        file = pa.CompressedOutputStream(pa.PythonFile(os.fdopen(os.dup(raw.fileno()), "wb")), "zstd")
+    else:
+        yield raw
+        return
+    with file:
+        yield file
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

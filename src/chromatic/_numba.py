@@ -1,0 +1,141 @@
+"""How every kernel is compiled, and the few things that kernels of several modules share.
+
+Numba's cache on disk does not see an edit of a callee in another file. So a kernel stands beside the
+kernels that it calls, and only what will not change again is here: after an edit of this module,
+delete the caches (`make clean-kernels`).
+
+A kernel takes arrays and scalars, holds no Python object and releases the interpreter's lock.
+With the JIT off (`NUMBA_DISABLE_JIT=1`: coverage, debugging) the intrinsics become plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import config, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+JIT_IS_OFF: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+
+# Kernels allocate nothing. Without Numba's run-time for memory, passing an array to a helper costs
+# no atomic count of references, which would cost more than most helpers do.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first call; keep the machine code on disk where a place for it can be written."""
+    try:
+        return _compile(function, cache=True)
+    except RuntimeError:  # no writable place for the cache: compile in every process
+        return _compile(function)
+
+
+def inlined(function: Function) -> Function:
+    """A short helper that becomes part of each kernel that calls it."""
+    return _compile(function, inline="always")
+
+
+def _compile(function: Function, **options: Any) -> Function:
+    if JIT_IS_OFF:  # machine integers wrap around in silence
+        return np.errstate(over="ignore")(function)
+    compiled: Any = njit(**_OPTIONS, **options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+@kernel
+def sort_slice(array, start, stop):  # type: ignore[no-untyped-def]
+    """Sort array[start:stop] in place: by insertion where it is short, else by a heap."""
+    n = stop - start
+    if n <= 24:
+        for i in range(start + 1, stop):
+            x = array[i]
+            j = i - 1
+            while j >= start and array[j] > x:
+                array[j + 1] = array[j]
+                j -= 1
+            array[j + 1] = x
+        return
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(array, start, root, n)
+    for last in range(n - 1, 0, -1):
+        array[start], array[start + last] = array[start + last], array[start]
+        _sift(array, start, 0, last)
+
+
+@kernel
+def _sift(array, start, root, size):  # type: ignore[no-untyped-def]
+    """Let the root of a heap sink to its place."""
+    x = array[start + root]
+    while 2 * root + 1 < size:
+        child = 2 * root + 1
+        if child + 1 < size and array[start + child] < array[start + child + 1]:
+            child += 1
+        if array[start + child] <= x:
+            break
+        array[start + root] = array[start + child]
+        root = child
+    array[start + root] = x
+
+
+if JIT_IS_OFF:
+
+    def load64(data: Any, at: Any) -> Any:
+        return data[int(at) : int(at) + 8].view(np.uint64)[0]
+
+    def prefetch(data: Any, at: Any) -> None:
+        pass
+
+    def trailing_zeros(word: Any) -> Any:
+        word = int(word)
+        return np.uint64((word & -word).bit_length() - 1 if word else 64)
+
+else:
+
+    @intrinsic
+    def load64(typingctx: Any, data: Any, at: Any) -> Any:
+        """The eight bytes data[at:at+8] as a little-endian uint64, aligned or not; unchecked."""
+        signature = types.uint64(data, types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _address(context, builder, signature.args[0], args)
+            word = context.get_value_type(types.uint64)
+            return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1)
+
+        return signature, generate
+
+    @intrinsic
+    def prefetch(typingctx: Any, data: Any, at: Any) -> Any:
+        """Ask the cache for data[at], which a later step will read; the index is never checked."""
+        signature = types.void(data, types.int64)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from llvmlite import ir
+
+            pointer = _address(context, builder, signature.args[0], args)
+            i32, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [bytes_, i32, i32, i32])
+            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            read, keep, is_data = i32(0), i32(3), i32(1)
+            builder.call(call, [builder.bitcast(pointer, bytes_), read, keep, is_data])
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    @intrinsic
+    def trailing_zeros(typingctx: Any, word: Any) -> Any:
+        """The number of zero bits below the lowest one bit of a uint64; 64 for 0."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], cgutils.false_bit)
+
+        return types.uint64(types.uint64), generate
+
+    def _address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
+        array = context.make_array(kind)(context, builder, args[0])
+        return builder.gep(array.data, [args[1]])
