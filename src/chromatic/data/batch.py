@@ -1,0 +1,181 @@
+"""Rows as they came, before any vocabulary: the one form that readers make and writers take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import kernel, sort_slice
+from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
+from chromatic.data.names import Names
+
+NO_FIELD = -1
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The distinct features of a batch: their hashes, and their names or their integers."""
+
+    hashes: npt.NDArray[np.uint64]
+    names: Names | None = None
+    integers: npt.NDArray[np.uint32] | None = None
+    fields: npt.NDArray[np.int32] | None = None  # the scalar column each came from, or NO_FIELD
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows: CSR of features, each at most once in a row.
+
+    `ids` are integer features where `tokens` is None, else positions in `tokens`. Every feature has
+    the value 1 but for those at the positions `value_at` of `ids` (ascending), which have `values`.
+    `numeric` are the columns of numbers that a table brings.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    ids: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.float64] | None = None
+    value_at: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    values: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    tokens: Tokens | None = None
+    numeric: npt.NDArray[np.float64] | None = None  # rows × columns
+    numeric_names: tuple[bytes, ...] = ()
+    field_names: tuple[bytes, ...] = ()
+    skipped_lines: int = 0
+    ignored: int = 0  # numbers that rows brought and that have no place here: qid, importance
+    missing: int = 0  # empty cells of a table's numeric columns
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @classmethod
+    def of(
+        cls,
+        indptr: npt.NDArray[np.int64],
+        ids: npt.NDArray[np.uint32],
+        tokens: Tokens | None,
+        all_values: npt.NDArray[np.float64],
+    ) -> Batch:
+        """Rows without labels, from the value of every feature."""
+        value_at = np.flatnonzero(all_values != 1.0)
+        return cls(indptr, ids, None, value_at, all_values[value_at], tokens)
+
+    def all_values(self) -> npt.NDArray[np.float64]:
+        """The value of every feature."""
+        values = np.ones(len(self.ids))
+        values[self.value_at] = self.values
+        return values
+
+    def with_features(
+        self,
+        indptr: npt.NDArray[np.int64],
+        ids: npt.NDArray[np.uint32],
+        tokens: Tokens | None,
+        all_values: npt.NDArray[np.float64],
+    ) -> Batch:
+        """The same rows with other features."""
+        new = Batch.of(indptr, ids, tokens, all_values)
+        return replace(
+            self, indptr=indptr, ids=ids, tokens=tokens, value_at=new.value_at, values=new.values
+        )
+
+    @property
+    def has_names(self) -> bool:
+        return self.tokens is not None and self.tokens.names is not None
+
+    def with_names(self) -> Batch:
+        """The same batch with string features: an integer's name is its digits."""
+        if self.has_names:
+            return self
+        batch = self.with_tokens()
+        names = Names.of_integers(batch.tokens.integers)  # type: ignore[union-attr,arg-type]
+        hashes = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
+        return replace(batch, tokens=Tokens(hashes, names))
+
+    def with_tokens(self) -> Batch:
+        """The same batch with its distinct features gathered, be they strings or integers."""
+        if self.tokens is not None:
+            return self
+        hashes = mix_integers(self.ids)
+        ids, first = HashIndex().add(hashes)
+        return replace(self, ids=ids, tokens=Tokens(hashes[first], integers=self.ids[first]))
+
+
+def intern(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    stops: npt.NDArray[np.int64],
+    fields: npt.NDArray[np.int32] | None = None,
+) -> tuple[npt.NDArray[np.uint32], Tokens]:
+    """Number the distinct strings data[starts[i]:stops[i]].
+
+    >>> ids, tokens = intern(np.frombuffer(b"abab", np.uint8), np.arange(4), np.arange(1, 5))
+    >>> ids.tolist(), tokens.names.tolist()
+    ([0, 1, 0, 1], [b'a', b'b'])
+    """
+    hashes = hash_spans(data, starts, stops)
+    ids, first = HashIndex(len(hashes) // 8).add(hashes)
+    names = Names.of_spans(data, starts[first], stops[first])
+    return ids, Tokens(hashes[first], names, fields=None if fields is None else fields[first])
+
+
+def distinct_per_row(batch: Batch) -> Batch:
+    """The batch with every feature once per row, where it first stood, with its last value."""
+    longest = int(np.diff(batch.indptr).max(initial=0))
+    keys = np.empty(longest, np.uint64)
+    if not _has_repeats(batch.indptr, batch.ids, keys):
+        return batch
+    values = batch.all_values()
+    kept = np.ones(len(batch.ids), np.bool_)
+    _merge_repeats(batch.indptr, batch.ids, keys, values, kept)
+    kept_before = np.concatenate(([0], np.cumsum(kept)))
+    return batch.with_features(kept_before[batch.indptr], batch.ids[kept], batch.tokens, values[kept])
+
+
+@kernel
+def _sort_row(ids, start, stop, keys):  # type: ignore[no-untyped-def]
+    """Put (id, place in the row) of ids[start:stop] into keys, each in one word, and sort them."""
+    for i in range(start, stop):
+        keys[i - start] = (np.uint64(ids[i]) << np.uint64(32)) | np.uint64(i - start)
+    sort_slice(keys, 0, stop - start)
+
+
+@kernel
+def _has_repeats(indptr, ids, keys):  # type: ignore[no-untyped-def]
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        ascending = True
+        for i in range(start + 1, stop):
+            ascending &= ids[i - 1] < ids[i]
+        if ascending:
+            continue
+        if stop - start <= 24:
+            for i in range(start + 1, stop):
+                for j in range(start, i):
+                    if ids[j] == ids[i]:
+                        return True
+        else:
+            _sort_row(ids, start, stop, keys)
+            for k in range(1, stop - start):
+                if keys[k] >> np.uint64(32) == keys[k - 1] >> np.uint64(32):
+                    return True
+    return False
+
+
+@kernel
+def _merge_repeats(indptr, ids, keys, values, kept):  # type: ignore[no-untyped-def]
+    """Of equal ids in a row keep the first, with the value of the last."""
+    place = np.uint64(0xFFFFFFFF)
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        _sort_row(ids, start, stop, keys)
+        first = np.int64(0)
+        for k in range(1, stop - start):
+            if keys[k] >> np.uint64(32) != keys[first] >> np.uint64(32):
+                first = np.int64(k)
+            else:
+                i = start + np.int64(keys[k] & place)
+                kept[i] = False
+                values[start + np.int64(keys[first] & place)] = values[i]

@@ -1,0 +1,198 @@
+"""64-bit hashes of features, and a table from hashes to consecutive numbers.
+
+A string's hash is XXH64 of its bytes with seed 0; an integer's is a fixed mix of its value. Model
+files, Spark and other languages rely on both: docs/file-formats.md writes them down.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel, load64, prefetch
+
+U64 = np.uint64
+_P1 = U64(0x9E3779B185EBCA87)
+_P2 = U64(0xC2B2AE3D27D4EB4F)
+_P3 = U64(0x165667B19E3779F9)
+_P4 = U64(0x85EBCA77C2B2AE63)
+_P5 = U64(0x27D4EB2F165667C5)
+_LOW32 = U64(0xFFFFFFFF)
+
+MISSING = np.uint32(0xFFFFFFFF)
+
+
+def hash_spans(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
+    """XXH64 (seed 0) of every data[starts[i]:stops[i]].
+
+    >>> text = np.frombuffer(b"chromatic", np.uint8)
+    >>> hex(hash_spans(text, np.array([0]), np.array([9]))[0])
+    '0x569bd8c07ac76038'
+    """
+    out = np.empty(len(starts), np.uint64)
+    _hash_spans(data, starts, stops, out)
+    return out
+
+
+def mix_integers(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
+    """The hash of an integer feature: the finalizer of SplitMix64 over value + 0x9E3779B97F4A7C15.
+
+    >>> hex(mix_integers(np.array([7], np.uint32))[0])
+    '0x63cbe1e459320dd7'
+    """
+    z = values.astype(np.uint64) + U64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
+    return z ^ (z >> U64(31))
+
+
+class HashIndex:
+    """Numbers distinct 64-bit hashes in the order in which they first come.
+
+    >>> index = HashIndex()
+    >>> ids, first = index.add(np.array([5, 9, 5], np.uint64))
+    >>> ids.tolist(), first.tolist(), len(index)
+    ([0, 1, 0], [0, 1], 2)
+    >>> index.find(np.array([9, 4], np.uint64)).tolist() == [1, int(MISSING)]
+    True
+    """
+
+    def __init__(self, expected: int = 0) -> None:
+        capacity = 1 << max(10, (2 * int(expected)).bit_length())
+        # A slot is two words side by side, the hash and its number + 1: one cache line a look-up,
+        # and no value of a hash is reserved to mean empty.
+        self._slots = np.zeros(2 * capacity, np.uint64)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """The number of every hash, and the position of the first one of each new number."""
+        ids = np.empty(len(hashes), np.uint32)
+        first = np.empty(len(hashes), np.int64)
+        done, before = 0, self._count
+        while True:
+            done, self._count = _add(self._slots, hashes, done, self._count, before, ids, first)
+            if done == len(hashes):
+                return ids, first[: self._count - before].copy()
+            grown = np.zeros(2 * len(self._slots), np.uint64)
+            _move(self._slots, grown)
+            self._slots = grown
+
+    def find(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+        """The number of every hash, MISSING for those that were never added."""
+        ids = np.empty(len(hashes), np.uint32)
+        _find(self._slots, hashes, ids)
+        return ids
+
+
+@inlined
+def _rotate(x, bits):  # type: ignore[no-untyped-def]
+    return (x << U64(bits)) | (x >> U64(64 - bits))
+
+
+@inlined
+def _round(lane, word):  # type: ignore[no-untyped-def]
+    return _rotate(lane + word * _P2, 31) * _P1
+
+
+@inlined
+def _merge(h, lane):  # type: ignore[no-untyped-def]
+    return (h ^ _round(U64(0), lane)) * _P1 + _P4
+
+
+@inlined
+def _xxh64(data, start, stop):  # type: ignore[no-untyped-def]
+    i = np.int64(start)
+    stop = np.int64(stop)
+    length = U64(stop - i)
+    if stop - i >= 32:
+        a, b, c, d = _P1 + _P2, _P2, U64(0), U64(0) - _P1
+        while i + 32 <= stop:
+            a = _round(a, load64(data, i))
+            b = _round(b, load64(data, i + 8))
+            c = _round(c, load64(data, i + 16))
+            d = _round(d, load64(data, i + 24))
+            i += 32
+        h = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
+        h = _merge(_merge(_merge(_merge(h, a), b), c), d)
+    else:
+        h = _P5
+    h += length
+    while i + 8 <= stop:
+        h = _rotate(h ^ _round(U64(0), load64(data, i)), 27) * _P1 + _P4
+        i += 8
+    if i + 4 <= stop:
+        word = U64(0)
+        for k in range(4):
+            word |= U64(data[i + k]) << U64(8 * k)
+        h = _rotate(h ^ (word * _P1), 23) * _P2 + _P3
+        i += 4
+    while i < stop:
+        h = _rotate(h ^ (U64(data[i]) * _P5), 11) * _P1
+        i += 1
+    h = (h ^ (h >> U64(33))) * _P2
+    h = (h ^ (h >> U64(29))) * _P3
+    return h ^ (h >> U64(32))
+
+
+@kernel
+def _hash_spans(data, starts, stops, out):  # type: ignore[no-untyped-def]
+    for i in range(len(starts)):
+        out[i] = _xxh64(data, starts[i], stops[i])
+
+
+@inlined
+def _seek(slots, h):  # type: ignore[no-untyped-def]
+    """The slot that holds h, or the empty one where it belongs."""
+    mask = U64(len(slots) // 2 - 1)
+    at = h & mask
+    while slots[U64(2) * at + U64(1)] != U64(0) and slots[U64(2) * at] != h:
+        at = (at + U64(1)) & mask
+    return np.int64(U64(2) * at)
+
+
+@inlined
+def _ahead(slots, hashes, i):  # type: ignore[no-untyped-def]
+    """Fetch the slot that the loop will want in sixteen steps: the table outgrows every cache."""
+    if i + 16 < len(hashes):
+        mask = U64(len(slots) // 2 - 1)
+        prefetch(slots, np.int64(U64(2) * (hashes[i + 16] & mask)))
+
+
+@kernel
+def _add(slots, hashes, start, count, before, ids, first):  # type: ignore[no-untyped-def]
+    """Stops, for the caller to grow the table, when it is half full."""
+    room = len(slots) // 4
+    for i in range(start, len(hashes)):
+        if count >= room:
+            return i, count
+        _ahead(slots, hashes, i)
+        at = _seek(slots, hashes[i])
+        if slots[at + 1] == U64(0):
+            slots[at] = hashes[i]
+            count += 1
+            slots[at + 1] = U64(count)
+            first[count - 1 - before] = i
+        ids[i] = np.uint32(slots[at + 1] - U64(1))
+    return len(hashes), count
+
+
+@kernel
+def _move(old, new):  # type: ignore[no-untyped-def]
+    for at in range(0, len(old), 2):
+        if old[at + 1] != U64(0):
+            to = _seek(new, old[at])
+            new[to] = old[at]
+            new[to + 1] = old[at + 1]
+
+
+@kernel
+def _find(slots, hashes, ids):  # type: ignore[no-untyped-def]
+    for i in range(len(hashes)):
+        _ahead(slots, hashes, i)
+        at = _seek(slots, hashes[i])
+        ids[i] = np.uint32(slots[at + 1] - U64(1)) if slots[at + 1] != U64(0) else MISSING

@@ -1,0 +1,139 @@
+"""What is in memory already to batches: matrices, lists of tokens, sets and dicts, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from chromatic.data.batch import Batch, distinct_per_row, intern
+from chromatic.data.names import Names
+from chromatic.errors import InputError
+
+
+def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
+    """Batches of any data in memory that is not a path.
+
+    >>> [batch] = batches_of([["red", "round"], {"red"}, {"sweet": 0.5}])
+    >>> batch.tokens.names.tolist(), batch.indptr.tolist(), batch.values.tolist()
+    ([b'red', b'round', b'sweet'], [0, 2, 3, 4], [0.5])
+    """
+    if hasattr(data, "tocsr"):
+        yield batch_of_csr(data.tocsr())
+    elif isinstance(data, np.ndarray):
+        from scipy.sparse import csr_array
+
+        if data.ndim != 2 or data.dtype.kind not in "biuf":
+            raise InputError(
+                f"an array of {data.ndim} dimensions and type {data.dtype}; expected 2 and numbers"
+            )
+        yield batch_of_csr(csr_array(data))
+    elif isinstance(data, (list, tuple)):
+        yield _of_lists(data)
+    else:
+        yield from _of_frame(data, label)
+
+
+def batch_of_csr(matrix: Any) -> Batch:
+    """A matrix's column j is the integer feature j; in scipy's manner, repeated entries add up."""
+    if matrix.shape[1] > 1 << 32:
+        raise InputError(f"a matrix of {matrix.shape[1]:,} columns; expected at most 4294967296")
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not np.isfinite(matrix.data).all():
+        raise InputError("the matrix has NaN or infinite values; expected finite numbers")
+    present = matrix.data != 0
+    kept_before = np.concatenate(([0], np.cumsum(present)))
+    ids = matrix.indices[present].astype(np.uint32)
+    values = matrix.data[present].astype(np.float64)
+    return Batch.of(kept_before[matrix.indptr], ids, None, values)
+
+
+def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
+    for i, row in enumerate(rows):
+        if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+            raise InputError(
+                f"row {i:,} is {_shown(row)}; expected a list or set of features, or a dict of "
+                "features and values"
+            )
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    tokens = list(chain.from_iterable(rows))
+    values = np.ones(len(tokens))
+    if any(isinstance(row, Mapping) for row in rows):
+        given = chain.from_iterable(
+            row.values() if isinstance(row, Mapping) else [1] * len(row) for row in rows
+        )
+        for i, value in enumerate(given):
+            tokens[i], values[i] = _with_value(tokens[i], value)
+    if not np.isfinite(values).all():
+        raise InputError("a feature has the value NaN or infinity; expected finite numbers")
+    present = values != 0.0
+    if not present.all():
+        tokens = [token for token, there in zip(tokens, present, strict=True) if there]
+        indptr = np.concatenate(([0], np.cumsum(present)))[indptr]
+        values = values[present]
+    kinds = set(map(type, tokens))
+    if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        ids, found = _integers(tokens), None
+    elif kinds <= {str, bytes, np.str_, np.bytes_}:
+        packed = Names.pack(t if isinstance(t, bytes) else t.encode() for t in tokens)
+        ids, found = intern(packed.data, packed.offsets[:-1], packed.offsets[1:])
+    else:
+        raise InputError(
+            f"features of types {', '.join(sorted(kind.__name__ for kind in kinds))}; expected all "
+            "strings or all integers"
+        )
+    return distinct_per_row(Batch.of(indptr, ids, found, values))
+
+
+def _with_value(token: Any, value: Any) -> tuple[Any, float]:
+    """A dict's item: a number is the feature's value, a string makes the feature `key=string`."""
+    if isinstance(value, str):
+        return f"{token}={value}", 1.0
+    try:
+        return token, float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the feature {token!r} has the value {_shown(value)}; expected a number or a string"
+        ) from error
+
+
+def _integers(tokens: list[Any]) -> Any:
+    low, high = min(tokens), max(tokens)
+    if low < 0 or high >= 1 << 32:
+        raise InputError(f"integer features from {low} to {high}; expected 0 to 4294967295, or strings")
+    return np.fromiter(tokens, np.uint32, len(tokens))
+
+
+def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        raise InputError(
+            f"data of type {type(data).__name__}; expected a path, a scipy matrix, a list of tokens, "
+            "sets or dicts, or a pandas, polars or pyarrow table"
+        ) from error
+    import pyarrow as pa
+
+    from chromatic.data.tables import batch_of_table, label_of, pieces
+
+    try:
+        table = frame.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError(
+            f"the table has a column of mixed or unknown values ({error}); expected numbers, text, or "
+            "lists of text or of integers".replace("\n", " ")
+        ) from error
+    for piece in pieces([table]):
+        yield batch_of_table(piece, label_of(piece, label))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,138 @@
+"""Many byte strings in two arrays: no Python object per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import kernel
+
+
+class Names:
+    """Byte strings, packed: the i-th is data[offsets[i]:offsets[i + 1]].
+
+    >>> names = Names.pack([b"red", b"", b"blue"])
+    >>> len(names), names[2], names.take(np.array([2, 0])).tolist()
+    (3, b'blue', [b'blue', b'red'])
+    """
+
+    def __init__(self, offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8]) -> None:
+        self.offsets = offsets
+        self.data = data
+
+    @classmethod
+    def pack(cls, strings: Iterable[bytes]) -> Names:
+        strings = list(strings)
+        lengths = np.fromiter(map(len, strings), np.int64, len(strings))
+        return cls(_ends(lengths), np.frombuffer(b"".join(strings), np.uint8))
+
+    @classmethod
+    def of_integers(cls, values: npt.NDArray[np.integer]) -> Names:
+        """The decimal digits of every value."""
+        fixed = values.astype("S20")  # numpy pads with NUL, which no digit is
+        cells = fixed.view(np.uint8).reshape(len(values), 20)
+        return cls(_ends((cells != 0).sum(axis=1)), cells[cells != 0])
+
+    @classmethod
+    def of_numbers(cls, values: npt.NDArray[np.float64]) -> Names:
+        """The shortest text that reads back as each value; no point where there is no fraction.
+
+        >>> Names.of_numbers(np.array([-1, 0.1, 1e300])).tolist()
+        [b'-1', b'0.1', b'1e+300']
+        """
+        if (np.abs(values) < 1 << 53).all() and (values == np.trunc(values)).all():
+            return cls.of_integers(values.astype(np.int64))
+        import pyarrow as pa
+
+        return cls.of_arrow(pa.array(values).cast(pa.large_string()).cast(pa.large_binary()))
+
+    @classmethod
+    def of_arrow(cls, strings: Any) -> Names:
+        """The strings of a large_binary array without nulls."""
+        _, offsets, data = strings.buffers()
+        ends = np.frombuffer(offsets, np.int64)[strings.offset : strings.offset + len(strings) + 1]
+        bytes_ = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+        return cls(ends - ends[:1], bytes_[ends[0] : ends[-1]].copy())
+
+    def to_arrow(self) -> Any:
+        """A large_binary array that shares the memory."""
+        import pyarrow as pa
+
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
+
+    @classmethod
+    def of_spans(
+        cls,
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+    ) -> Names:
+        offsets = _ends(stops - starts)
+        out = np.empty(offsets[-1], np.uint8)
+        _copy_spans(data, starts, stops, out)
+        return cls(offsets, out)
+
+    @classmethod
+    def concatenate(cls, parts: list[Names]) -> Names:
+        lengths = [np.diff(part.offsets) for part in parts]
+        return cls(_ends(np.concatenate(lengths)), np.concatenate([part.data for part in parts]))
+
+    def take(self, order: npt.NDArray[np.integer]) -> Names:
+        return Names.of_spans(self.data, self.offsets[order], self.offsets[order + 1])
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> bytes:
+        return bytes(self.data[self.offsets[i] : self.offsets[i + 1]])
+
+    def tolist(self) -> list[bytes]:
+        return [self[i] for i in range(len(self))]
+
+
+def integers_of_spans(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
+    """Strings as integers, and which of them are: digits without leading zeros, below 2**32.
+
+    >>> names = Names.pack([b"7", b"007", b"seven"])
+    >>> values, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
+    >>> values[valid].tolist(), valid.tolist()
+    ([7], [True, False, False])
+    """
+    values, valid = np.empty(len(starts), np.uint32), np.empty(len(starts), np.bool_)
+    _integers_of_spans(data, starts, stops, values, valid)
+    return values, valid
+
+
+def _ends(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+@kernel
+def _copy_spans(data, starts, stops, out):  # type: ignore[no-untyped-def]
+    at = np.int64(0)
+    for i in range(len(starts)):
+        for j in range(starts[i], stops[i]):
+            out[at] = data[j]
+            at += 1
+
+
+@kernel
+def _integers_of_spans(data, starts, stops, values, valid):  # type: ignore[no-untyped-def]
+    for k in range(len(starts)):
+        start, stop = starts[k], stops[k]
+        good = stop > start and stop - start <= 10 and not (data[start] == 48 and stop - start > 1)
+        value = np.uint64(0)
+        if good:
+            for i in range(start, stop):
+                good &= data[i] >= 48 and data[i] <= 57
+                value = value * np.uint64(10) + np.uint64(data[i] & 15)
+        valid[k] = good and value <= np.uint64(0xFFFFFFFF)
+        values[k] = np.uint32(value)

@@ -1,0 +1,151 @@
+"""The front door: any data to coded rows and their vocabulary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from chromatic._threads import ordered_map, thread_count
+from chromatic.data.batch import Batch
+from chromatic.data.rows import Rows
+from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, opened
+from chromatic.data.text import TEXT_FORMATS, TextReader
+from chromatic.data.vocabulary import Vocabulary, learn
+from chromatic.errors import InputError, in_file
+
+TABLE_FORMATS = ("parquet", "arrow", "csv", "tsv", "criteo")
+FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "npz")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Coded rows, the vocabulary that codes them, and what reading left out."""
+
+    rows: Rows
+    vocabulary: Vocabulary
+    skipped_lines: int = 0
+    ignored_numbers: int = 0  # query ids and importance weights
+    missing_numbers: int = 0  # empty cells of numeric columns, read as 0
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How data is read. Every field has a flag on the command line.
+
+    >>> data = Reader().read([["a", "b"], ["a"], ["c"]], dense_threshold=0.5)
+    >>> data.vocabulary.dense_names, len(data.vocabulary), data.rows.dense.ravel().tolist()
+    ((b'a',), 2, [1.0, 1.0, 0.0])
+    """
+
+    format: str | None = None  # one of FORMATS; None: by suffix and content
+    features: str = "auto"  # of text: "auto" | "integer" | "string"
+    label: str | None = None  # of tables: the label's column; None: "label" where there is one
+    on_bad_line: str = "raise"  # of text: "raise" | "skip"
+    n_jobs: int | None = None
+    chunk_size: int = CHUNK
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("format", self.format, (None, *FORMATS))
+        _one_of("features", self.features, ("auto", "integer", "string"))
+        _one_of("on_bad_line", self.on_bad_line, ("raise", "skip"))
+
+    def read(
+        self,
+        data: Any,
+        *,
+        vocabulary: Vocabulary | None = None,
+        dense_threshold: float = 0.1,
+        min_count: int = 1,
+        values: str = "elide",
+        keep_names: bool = True,
+        keep_fields: bool = False,
+    ) -> Dataset:
+        """Read and code data: a path, several paths, or anything that `batches` takes.
+
+        With a vocabulary, the data is coded by it, and the other parameters play no part.
+        """
+        _one_of("values", values, ("elide", "distinct"))
+        batches = self.batches(data)
+        notes = (
+            sum(batch.skipped_lines for batch in batches),
+            sum(batch.ignored for batch in batches),
+            sum(batch.missing for batch in batches),
+        )
+        if vocabulary is not None:
+            return Dataset(vocabulary.encode(batches, self.threads), vocabulary, *notes)
+        vocabulary, rows = learn(
+            batches,
+            dense_threshold=dense_threshold,
+            min_count=min_count,
+            distinct_values=values == "distinct",
+            keep_names=keep_names,
+            keep_fields=keep_fields or self.format == "criteo",
+            threads=self.threads,
+        )
+        return Dataset(rows, vocabulary, *notes)
+
+    @property
+    def threads(self) -> int:
+        return thread_count(self.n_jobs)
+
+    def batches(self, data: Any) -> list[Batch]:
+        """The rows of data as they came. Several paths are one data set, in order."""
+        paths = _paths(data)
+        if paths is None:
+            from chromatic.data.memory import batches_of
+
+            return list(batches_of(data, self.label))
+        text_readers: dict[str, TextReader] = {}
+        batches: list[Batch] = []
+        for path in paths:
+            read = list(self._read_file(path, text_readers))
+            if not any(batch.n_rows for batch in read):
+                problem = "is empty" if not any(b.skipped_lines for b in read) else "has no good line"
+                raise in_file(path, None, f"{problem}; expected at least one row")
+            batches += read
+        return batches
+
+    def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
+        with opened(path, self.progress) as file:
+            format = self.format or format_of(path, file.peek(1 << 16)[: 1 << 16])
+            if format == "npz":
+                from chromatic.data.npz import read_npz
+
+                yield read_npz(path, file)
+            elif format in TABLE_FORMATS:
+                yield from self._read_tables(path, file, format)
+            else:
+                reader = text_readers.setdefault(
+                    format, TextReader(format, self.features, self.on_bad_line)
+                )
+                yield from reader.batches(chunks_of_lines(path, file, self.chunk_size), self.threads)
+
+    def _read_tables(self, path: str, file: Any, format: str) -> Iterator[Batch]:
+        from chromatic.data.tables import batch_of_table, label_of, pieces, read_tables
+
+        def read(table: Any) -> Batch:
+            return batch_of_table(table, label_of(table, self.label))
+
+        try:
+            tables = pieces(read_tables(path, file, format))
+            yield from ordered_map(read, tables, self.threads)
+        except InputError as error:
+            raise in_file(path, None, str(error)) from error
+
+
+def _paths(data: Any) -> list[str] | None:
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    several = isinstance(data, (list, tuple)) and len(data) > 0
+    if several and all(isinstance(item, (str, os.PathLike)) for item in data):
+        return [os.fspath(item) for item in data]
+    return None
+
+
+def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    if value not in allowed:
+        listed = ", ".join(repr(choice) for choice in allowed if choice is not None)
+        raise InputError(f"{name} is {value!r}; expected one of {listed}")

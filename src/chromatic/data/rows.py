@@ -1,0 +1,47 @@
+"""The one in-memory form of coded data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows under a vocabulary: CSR of sparse features, labels, and the block of dense ones.
+
+    Codes ascend within a row, and code 0 is the most frequent feature of the training data.
+    """
+
+    indptr: npt.NDArray[np.int64]  # n_rows + 1
+    codes: npt.NDArray[np.uint32]
+    labels: npt.NDArray[np.float64] | None  # n_rows
+    dense: npt.NDArray[np.float64]  # n_rows × dense features
+    elided_values: int = 0  # values other than 1 of sparse features, which count as presence
+    unseen: int = 0  # features that the vocabulary does not know, counted once per row
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def average_nnz(self) -> float:
+        """Sparse features per row."""
+        return len(self.codes) / self.n_rows if self.n_rows else 0.0
+
+    @property
+    def largest_nnz(self) -> int:
+        return int(np.diff(self.indptr).max(initial=0))
+
+    @property
+    def positive_rate(self) -> float | None:
+        """The share of rows with the larger of two labels; None unless there are two."""
+        if self.labels is None or self.n_rows == 0:
+            return None
+        low, high = self.labels.min(), self.labels.max()
+        positive = self.labels == high
+        if low == high or not (positive | (self.labels == low)).all():
+            return None
+        return float(positive.mean())

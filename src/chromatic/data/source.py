@@ -1,0 +1,216 @@
+"""Bytes in: paths and standard input, through compression, as chunks of whole lines."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+
+from chromatic.data.scan import PADDING
+from chromatic.data.text import Chunk
+from chromatic.errors import in_file
+
+CHUNK = 4 << 20
+LONGEST_LINE = 1 << 30
+
+Progress = Callable[[int], None]  # told of bytes read, as they lie in the file
+
+SUFFIXES = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".tokens": "tokens",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".npz": "npz",
+}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
+
+
+def format_of(path: str, head: bytes) -> str:
+    """The format of a file by its suffix, or else by how it begins.
+
+    >>> format_of("clicks.svm.xz", b""), format_of("-", b"1 |user a b")
+    ('svmlight', 'vw')
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    for magic, format in _MAGIC.items():
+        if head.startswith(magic):
+            return format
+    lines = head.split(b"\n")
+    for line in lines[:-1] if len(lines) > 1 else lines:
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return _format_of_line(line)
+    return "svmlight"
+
+
+def _format_of_line(line: bytes) -> str:
+    features = line.split()[1:]
+    if b"|" in line and all(_is_number(word) for word in line.partition(b"|")[0].split()[:1]):
+        return "vw"
+    is_svmlight = all(f.isdigit() or _is_number(f.rpartition(b":")[2]) for f in features)
+    return "svmlight" if is_svmlight else "tokens"
+
+
+def _is_number(word: bytes) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
+
+
+@contextlib.contextmanager
+def opened(path: str, progress: Progress | None = None) -> Iterator[io.BufferedReader]:
+    """The bytes of a file (`-` is standard input), decompressed if they are compressed.
+
+    The compression is told by the first bytes, not by the name. What goes wrong while reading is
+    said as one `InputError` that names the file.
+    """
+    with contextlib.ExitStack() as stack:
+        with _errors_of(path):
+            if path == "-":
+                raw = cast(Any, sys.stdin.buffer).raw
+            else:
+                raw = stack.enter_context(open(path, "rb", buffering=0))
+            if progress is not None:
+                raw = _Counted(raw, progress)
+            file = io.BufferedReader(raw, 1 << 20)
+            head = file.peek(8)[:8]
+            if head.startswith(b"\x1f\x8b"):
+                stream: Any = gzip.GzipFile(fileobj=file)
+            elif head.startswith(b"BZh"):
+                stream = bz2.BZ2File(file)
+            elif head.startswith(b"\xfd7zXZ\x00"):
+                stream = lzma.LZMAFile(file)
+            elif head.startswith(b"\x28\xb5\x2f\xfd"):
+                import pyarrow as pa
+
+                stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+            else:
+                stream = None
+        with _errors_of(path):
+            yield file if stream is None else io.BufferedReader(_Readable(stream), 1 << 20)
+
+
+@contextlib.contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise in_file(path, None, "no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise in_file(path, None, "is a folder; expected a file") from error
+    except PermissionError as error:
+        raise in_file(path, None, "may not be read; check its permissions") from error
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise in_file(path, None, f"the archive is truncated or damaged ({error})") from error
+    except OSError as error:
+        raise in_file(path, None, f"cannot be read ({error})") from error
+
+
+class _Readable(io.RawIOBase):
+    """Any object with `read` as a raw stream."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Counted(io.RawIOBase):
+    """A raw stream that tells how many bytes were read from it."""
+
+    def __init__(self, raw: io.RawIOBase, progress: Progress) -> None:
+        self._raw = raw
+        self._progress = progress
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = cast(int, self._raw.readinto(buffer)) or 0
+        self._progress(count)
+        return count
+
+
+def total_size(paths: list[str]) -> int | None:
+    """How many bytes will be read, as they lie in the files; None where that is unknown."""
+    try:
+        return sum(os.stat(path).st_size for path in paths) if "-" not in paths else None
+    except OSError:
+        return None
+
+
+def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> Iterator[Chunk]:
+    """Cut a file into chunks of whole lines of about `size` bytes; a line may be longer."""
+    rest = file.read(3)
+    rest = b"" if rest == b"\xef\xbb\xbf" else rest  # a byte order mark is no text
+    room = max(size, 64)
+    while True:
+        buffer = np.empty(room + 1 + PADDING, np.uint8)
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        view[: len(rest)] = rest
+        filled = len(rest)
+        while filled < room:
+            count = file.readinto(view[filled:room])
+            if not count:
+                break
+            filled += count
+        if filled < room:  # the end of the file
+            if filled:
+                if buffer[filled - 1] != 10:
+                    buffer[filled] = 10
+                    filled += 1
+                yield Chunk(path, _padded(buffer, filled))
+            return
+        cut = _last_newline(view, filled) + 1
+        rest = bytes(view[cut:filled])
+        if cut:
+            room = max(size, 64, 2 * len(rest))
+            yield Chunk(path, _padded(buffer, cut))
+        else:
+            room *= 2
+            if room > LONGEST_LINE:
+                raise in_file(path, None, "a line is longer than 1 GiB; is this a text file?")
+
+
+def _last_newline(view: memoryview, stop: int) -> int:
+    """Most often it is near the end: look in windows from there."""
+    while stop > 0:
+        start = max(0, stop - 65536)
+        found = bytes(view[start:stop]).rfind(b"\n")
+        if found >= 0:
+            return start + found
+        stop = start
+    return -1
+
+
+def _padded(buffer: np.ndarray[Any, Any], stop: int) -> Any:
+    buffer[stop : stop + PADDING] = 10
+    return buffer[: stop + PADDING]

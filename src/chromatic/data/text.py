@@ -1,0 +1,173 @@
+"""Text to batches: whole lines are scanned by a kernel, on threads, chunk by chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._threads import ordered_map
+from chromatic.data import scan
+from chromatic.data.batch import Batch, Tokens, distinct_per_row, intern
+from chromatic.data.names import integers_of_spans
+from chromatic.errors import InputError, in_file
+
+_KINDS = {"svmlight": scan.SVMLIGHT, "tokens": scan.TOKENS, "vw": scan.VW}
+TEXT_FORMATS = tuple(_KINDS)
+
+Bytes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.int64]
+
+_EXPECTED = {
+    scan.LABEL: "expected a finite number as the label",
+    scan.FEATURE: "expected a feature before the colon",
+    scan.VALUE: "expected a finite number as the value of a feature",
+    scan.INTEGER: "expected an integer feature from 0 to 4294967295, without sign or leading zeros",
+    scan.NO_BAR: "expected a | before the features, as in Vowpal Wabbit text",
+    scan.NAMESPACE: "expected a namespace of at most 255 bytes and without a scale: put it into the values",
+}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of one file, the last with its newline, and scan.PADDING bytes of padding."""
+
+    path: str
+    text: Bytes
+
+
+@dataclass
+class TextReader:
+    """How text is read: its format, the kind of its features, what becomes of bad lines.
+
+    `features` "auto" takes the lines of a chunk as integers where all their features are canonical
+    integers, else as strings. Once strings were seen, integers are not tried again: that saves time
+    and changes nothing, for where one chunk has strings, the integers of others become their digits.
+    """
+
+    format: str
+    features: str = "auto"  # "auto" | "integer" | "string"
+    on_bad_line: str = "raise"  # "raise" | "skip"
+
+    def __post_init__(self) -> None:
+        if self.features == "integer" and self.format != "svmlight":
+            raise InputError(
+                f"integer features were asked for in {self.format} text, where features are tokens; "
+                "leave the kind of features to be found, or convert to svmlight first"
+            )
+
+    def batches(self, chunks: Iterable[Chunk], threads: int) -> Iterator[Batch]:
+        path, lines = "", 0
+        for chunk, tally, batch in ordered_map(self._scan, chunks, threads):
+            if chunk.path != path:
+                path, lines = chunk.path, 0
+            if tally[scan.BAD_LINES] and self.on_bad_line == "raise":
+                raise _bad_line(chunk, lines, tally)
+            lines += int(tally[scan.LINES])
+            yield _without_missing_labels(batch, path)
+
+    def _scan(self, chunk: Chunk) -> tuple[Chunk, Integers, Batch]:
+        text, size = chunk.text, len(chunk.text)
+        if self.format == "svmlight" and self.features != "string":
+            found, ids = _Found(size), np.empty(size // 2 + 1, np.uint32)
+            if scan.scan_integers(text, self.features == "integer", ids, *found.arrays):
+                ids = ids[: found.tally[scan.FEATURES]].copy()
+                return chunk, found.tally, found.batch(text, ids, None)
+            self.features = "string"
+        starts, stops = np.empty(size // 2 + 1, np.int64), np.empty(size // 2 + 1, np.int64)
+        room = 2 * size if self.format == "vw" else 0
+        while True:
+            found, copy = _Found(size), np.empty(room, np.uint8)
+            kind = _KINDS[self.format]
+            if scan.scan_strings(text, kind, copy, starts, stops, *found.arrays):
+                break
+            room *= 2
+        used = slice(found.tally[scan.FEATURES])
+        ids, tokens = self._number(copy if room else text, starts[used], stops[used])
+        return chunk, found.tally, found.batch(text, ids, tokens)
+
+    def _number(
+        self, text: Bytes, starts: Integers, stops: Integers
+    ) -> tuple[npt.NDArray[np.uint32], Tokens | None]:
+        """Text has no types: features that are all canonical integers are integers."""
+        if self.features != "string":
+            ids, valid = integers_of_spans(text, starts, stops)
+            if valid.all():
+                return ids, None
+            self.features = "string"
+        return intern(text, starts, stops)
+
+
+class _Found:
+    """What a scanner fills: room for all that text of a size can hold.
+
+    The system gives memory only to the pages that are written.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.tally = np.zeros(10, np.int64)
+        self.indptr = np.empty(size // 2 + 2, np.int64)  # the shortest row has two bytes
+        self.indptr[0] = 0
+        self.labels = np.empty(size // 2 + 1)
+        self.value_at = np.empty(size // 2 + 1, np.int64)
+        self.values = np.empty(size // 2 + 1)
+        self.hard = np.empty((size // 5 + 1, 3), np.int64)  # the shortest hard number is 1e23
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
+        return self.tally, self.indptr, self.labels, self.value_at, self.values, self.hard
+
+    def batch(self, text: Bytes, ids: npt.NDArray[np.uint32], tokens: Tokens | None) -> Batch:
+        """Cut the arrays to what was found, and convert the numbers that were left to numpy."""
+        rows, n_values = self.tally[scan.ROWS], self.tally[scan.VALUES]
+        labels = self.labels[:rows].copy()
+        value_at, values = self.value_at[:n_values].copy(), self.values[:n_values].copy()
+        if self.tally[scan.HARDS]:
+            owner, starts, stops = self.hard[: self.tally[scan.HARDS]].T
+            numbers = _convert(text, starts, stops)
+            of_label = owner < 0
+            labels[-1 - owner[of_label]] = numbers[of_label]
+            values[owner[~of_label]] = numbers[~of_label]
+            value_at, values = value_at[values != 1.0], values[values != 1.0]
+        batch = Batch(
+            self.indptr[: rows + 1].copy(),
+            ids,
+            labels,
+            value_at,
+            values,
+            tokens,
+            skipped_lines=int(self.tally[scan.BAD_LINES]),
+            ignored=int(self.tally[scan.IGNORED]),
+        )
+        return distinct_per_row(batch)
+
+
+def _convert(text: Bytes, starts: Integers, stops: Integers) -> npt.NDArray[np.float64]:
+    """Numbers of any length, correctly rounded; those of equal length together."""
+    numbers = np.empty(len(starts))
+    lengths = stops - starts
+    for length in np.unique(lengths):
+        which = np.flatnonzero(lengths == length)
+        cells = text[starts[which, None] + np.arange(length)]
+        numbers[which] = cells.view(f"S{length}").ravel().astype(np.float64)
+    return numbers
+
+
+def _without_missing_labels(batch: Batch, path: str) -> Batch:
+    """Only Vowpal Wabbit text may leave labels out, and then all of them."""
+    missing = np.isnan(batch.labels) if batch.labels is not None else np.zeros(1, np.bool_)
+    if not missing.any():
+        return batch
+    if not missing.all():
+        raise in_file(path, None, "some rows have a label and some have none; expected all or none")
+    return replace(batch, labels=None)
+
+
+def _bad_line(chunk: Chunk, lines_before: int, tally: Integers) -> InputError:
+    start = int(tally[scan.BAD_AT])
+    found = bytes(chunk.text[start : start + 60]).split(maxsplit=1)[:1]
+    shown = found[0].decode("utf-8", "replace") if found else "the end of the line"
+    problem = f"found {shown!r}; {_EXPECTED[int(tally[scan.BAD_KIND])]}"
+    return in_file(chunk.path, lines_before + int(tally[scan.BAD_LINE]), problem)

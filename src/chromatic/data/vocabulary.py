@@ -1,0 +1,284 @@
+"""From features to codes: counted, split into dense and sparse, in descending count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import kernel, prefetch, sort_slice
+from chromatic._threads import ordered_map
+from chromatic.data.batch import NO_FIELD, Batch
+from chromatic.data.counting import Counted, count, is_narrow
+from chromatic.data.hashing import MISSING, HashIndex, mix_integers
+from chromatic.data.names import Names, integers_of_spans
+from chromatic.data.rows import Rows
+from chromatic.data.values import ValueBins, learn_bins
+from chromatic.errors import InputError
+
+Slots = npt.NDArray[np.uint32]  # codes, then the dense features, or MISSING
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The features of a training set.
+
+    A feature's key is its value where features are integers, else its 64-bit hash. `keys`, `counts`,
+    `names` and `fields` are of the sparse features in the order of their codes. The dense columns are
+    the numeric columns of a table, then the features found in more than `dense_threshold` of the rows.
+    """
+
+    integers: bool
+    keys: npt.NDArray[Any]  # uint32 values or uint64 hashes
+    counts: npt.NDArray[np.int64]
+    names: Names | None  # None for integers, and where names were not to be kept
+    dense_keys: npt.NDArray[Any]
+    dense_names: tuple[bytes, ...]  # of all dense columns, the numeric ones first
+    n_rows: int
+    dropped_features: int = 0  # found in fewer than min_count rows
+    fields: npt.NDArray[np.int32] | None = None  # the scalar column of each feature, or NO_FIELD
+    field_names: tuple[bytes, ...] = ()
+    bins: ValueBins | None = None  # where each value of a sparse feature is a feature of its own
+
+    def __len__(self) -> int:
+        """The number of sparse features."""
+        return len(self.keys)
+
+    @property
+    def numeric_names(self) -> tuple[bytes, ...]:
+        """The dense columns that were numeric columns of a table."""
+        return self.dense_names[: len(self.dense_names) - len(self.dense_keys)]
+
+    def name(self, code: int) -> bytes:
+        """What a sparse feature is called; its hash stands in where names were not kept."""
+        if self.integers:
+            return b"%d" % self.keys[code]
+        return self.names[code] if self.names is not None else b"#%016x" % self.keys[code]
+
+    def encode(self, batches: list[Batch], threads: int = 1) -> Rows:
+        """Code other data by this vocabulary; features that it does not know are counted.
+
+        The list of batches is emptied on the way, so that their memory can be used again.
+        """
+        for i, batch in enumerate(batches):
+            _check_numeric(batch, self.numeric_names)
+            if self.bins is not None:
+                batches[i] = self.bins.apply(batch)
+            elif not self.integers:
+                batches[i] = batch.with_names()
+            elif self._table is None:
+                batches[i] = batch.with_tokens()
+        slots = list(ordered_map(self._slots, batches, threads))
+        return _encode(self, batches, slots.__getitem__, threads)
+
+    def _slots(self, batch: Batch) -> Slots:
+        if batch.tokens is None:
+            assert self._table is not None
+            return self._table
+        if self.integers and batch.tokens.names is not None:
+            names = batch.tokens.names
+            values, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
+            return np.where(valid, self._index.find(mix_integers(values)), MISSING)
+        return self._index.find(batch.tokens.hashes)
+
+    @cached_property
+    def _index(self) -> HashIndex:
+        keys = np.concatenate((self.keys, self.dense_keys))
+        index = HashIndex(len(keys))
+        index.add(mix_integers(keys) if self.integers else keys)
+        return index
+
+    @cached_property
+    def _table(self) -> Slots | None:
+        """The slot of every integer up to the largest, where they lie close enough together."""
+        keys = np.concatenate((self.keys, self.dense_keys))
+        if not self.integers or not is_narrow(int(keys.max(initial=0)), 8 * len(keys)):
+            return None
+        table = np.full(int(keys.max(initial=0)) + 1, MISSING, np.uint32)
+        table[keys] = np.arange(len(keys), dtype=np.uint32)
+        return table
+
+
+def learn(
+    batches: list[Batch],
+    *,
+    dense_threshold: float = 0.1,
+    min_count: int = 1,
+    distinct_values: bool = False,
+    keep_names: bool = True,
+    keep_fields: bool = False,
+    threads: int = 1,
+) -> tuple[Vocabulary, Rows]:
+    """The vocabulary of some data, and the data coded by it.
+
+    With `distinct_values`, each value of a sparse feature is a feature of its own, else it is elided.
+    With `keep_fields`, the values of scalar columns are never dense, and remember their column.
+    The list of batches is emptied on the way, so that their memory can be used again.
+    """
+    if min_count < 1:
+        raise InputError(f"min_count is {min_count}; expected 1 or more")
+    if not dense_threshold >= 0:
+        raise InputError(f"dense_threshold is {dense_threshold}; expected 0 or more")
+    n_rows = sum(batch.n_rows for batch in batches)
+    if n_rows == 0:
+        raise InputError("there are no rows; expected at least one")
+    for batch in batches:
+        _check_numeric(batch, batches[0].numeric_names)
+    bins = None
+    if distinct_values and any(len(batch.value_at) for batch in batches):
+        bins = learn_bins(batches, dense_threshold, threads)
+        batches[:] = ordered_map(bins.apply, batches, threads)
+    integers = not any(batch.has_names for batch in batches)
+    if not integers:
+        batches[:] = [batch.with_names() for batch in batches]
+    found = count(batches, threads)
+    sparse, dense, dropped = _split(found, dense_threshold * n_rows, min_count, keep_fields)
+    vocabulary = Vocabulary(
+        integers=integers,
+        keys=found.keys[sparse],
+        counts=found.counts[sparse],
+        names=found.names(sparse, threads) if keep_names and not integers else None,
+        dense_keys=found.keys[dense],
+        dense_names=batches[0].numeric_names + tuple(found.names(dense).tolist()),
+        n_rows=n_rows,
+        dropped_features=dropped,
+        fields=found.fields[sparse] if keep_fields and found.fields is not None else None,
+        field_names=batches[0].field_names if keep_fields else (),
+        bins=bins,
+    )
+    slot_of = np.full(len(found.counts), MISSING, np.uint32)
+    slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
+    slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
+    return vocabulary, _encode(vocabulary, batches, lambda i: found.in_batch(i, slot_of), threads)
+
+
+def _split(
+    found: Counted, dense_above: float, min_count: int, keep_fields: bool
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """The sparse features and the dense ones, by descending count, and how many are too rare."""
+    order = _by_descending_count(found.counts)
+    descending = -found.counts[order]
+    n_found = int(np.searchsorted(descending, 0))
+    n_kept = int(np.searchsorted(descending, -min_count, side="right"))
+    n_frequent = min(n_found, int(np.searchsorted(descending, -dense_above)))
+    frequent, sparse = order[:n_frequent], order[n_frequent : max(n_frequent, n_kept)]
+    if keep_fields and found.fields is not None:
+        of_field = found.fields[frequent] != NO_FIELD
+        sparse = np.concatenate((frequent[of_field], sparse))
+        frequent = frequent[~of_field]
+    return sparse, frequent, n_found - len(sparse) - len(frequent)
+
+
+def _by_descending_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A stable order: a counting sort, with the few large counts sorted by comparison."""
+    limit = 1 << 16
+    order = np.empty(len(counts), np.int64)
+    n_large = _counting_sort(counts, np.zeros(limit + 2, np.int64), order)
+    large = order[:n_large]
+    order[:n_large] = large[np.argsort(-counts[large], kind="stable")]
+    return order
+
+
+def _encode(
+    vocabulary: Vocabulary, batches: list[Batch], slots: Callable[[int], Slots], threads: int
+) -> Rows:
+    """Code the batches; `slots(i)` are those of the ids of the i-th."""
+    row_starts = np.cumsum([0] + [batch.n_rows for batch in batches])
+    starts = np.cumsum([0] + [len(batch.ids) for batch in batches])
+    numeric, labels = len(vocabulary.numeric_names), _labels(batches)
+    codes = np.empty(starts[-1], np.uint32)
+    indptr = np.zeros(row_starts[-1] + 1, np.int64)
+    dense = np.zeros((row_starts[-1], len(vocabulary.dense_names)))
+    totals = np.zeros((len(batches), 3), np.int64)
+
+    def encode(i: int) -> int:
+        batch, rows = batches[i], slice(row_starts[i], row_starts[i + 1])
+        batches[i] = None  # type: ignore[call-overload]
+        if batch.numeric is not None:
+            dense[rows, :numeric] = batch.numeric
+        out, ends = codes[starts[i] : starts[i + 1]], indptr[row_starts[i] + 1 : row_starts[i + 1] + 1]
+        arrays = batch.indptr, batch.ids, batch.value_at, batch.values, slots(i)
+        _encode_rows(*arrays, len(vocabulary), out, ends, dense[rows, numeric:], totals[i])
+        return i
+
+    at = 0
+    for i in ordered_map(encode, range(len(batches)), threads):
+        kept = int(totals[i, 0])
+        codes[at : at + kept] = codes[starts[i] : starts[i] + kept]  # close the gap
+        indptr[row_starts[i] + 1 : row_starts[i + 1] + 1] += at
+        at += kept
+    batches.clear()
+    codes.resize(at, refcheck=False)
+    _, elided, unseen = totals.sum(axis=0)
+    return Rows(indptr, codes, labels, dense, int(elided), int(unseen))
+
+
+def _labels(batches: list[Batch]) -> npt.NDArray[np.float64] | None:
+    labels = [batch.labels for batch in batches if batch.labels is not None]
+    if labels and len(labels) < len(batches):
+        raise InputError("some rows have a label and some have none; expected all or none")
+    return np.concatenate(labels) if labels else None
+
+
+def _check_numeric(batch: Batch, expected: tuple[bytes, ...]) -> None:
+    if batch.numeric_names != expected:
+        found, wanted = (
+            b", ".join(names).decode("utf-8", "replace") or "none"
+            for names in (batch.numeric_names, expected)
+        )
+        raise InputError(f"the numeric columns are {found}; expected those of the data before: {wanted}")
+
+
+@kernel
+def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
+    """Positions by descending min(count, limit), equal ones in their order; how many reach it."""
+    limit = len(places) - 2
+    for i in range(len(counts)):
+        places[limit - min(counts[i], limit) + 1] += 1
+    for j in range(1, len(places)):
+        places[j] += places[j - 1]
+    for i in range(len(counts)):
+        j = limit - min(counts[i], limit)
+        order[places[j]] = i
+        places[j] += 1
+    return places[0]
+
+
+@kernel
+def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, codes, ends, dense, totals):  # type: ignore[no-untyped-def]
+    """Codes of sparse features, ascending within a row; values of dense ones.
+
+    Totals: the codes written, the values elided, the features that have no slot.
+    """
+    at = v = np.int64(0)
+    for row in range(len(indptr) - 1):
+        start = at
+        for i in range(indptr[row], indptr[row + 1]):
+            if i + 16 < len(ids):
+                prefetch(slots, np.int64(ids[i + 16]))
+            slot = slots[ids[i]] if ids[i] < len(slots) else MISSING
+            value = 1.0
+            if v < len(value_at) and value_at[v] == i:
+                value = values[v]
+                v += 1
+            if slot == MISSING:
+                totals[2] += 1
+            elif slot < n_sparse:
+                j = at
+                if at - start < 24:  # keep a short row in order as it grows
+                    while j > start and codes[j - 1] > slot:
+                        codes[j] = codes[j - 1]
+                        j -= 1
+                codes[j] = slot
+                at += 1
+                totals[1] += value != 1.0
+            else:
+                dense[row, np.int64(slot) - n_sparse] = value
+        if at - start > 24:
+            sort_slice(codes, start, at)
+        ends[row] = at
+    totals[0] = at

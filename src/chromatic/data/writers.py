@@ -1,0 +1,249 @@
+"""Batches out: svmlight, Vowpal Wabbit text, Parquet, npz."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._files import replacing
+from chromatic._numba import kernel
+from chromatic._threads import ordered_map
+from chromatic.data.batch import Batch, Tokens
+from chromatic.data.hashing import hash_spans
+from chromatic.data.names import Names, integers_of_spans
+from chromatic.data.source import COMPRESSED, SUFFIXES
+from chromatic.errors import InputError
+
+WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
+
+
+def write(
+    batches: list[Batch], path: str | os.PathLike[str], format: str | None = None, threads: int = 1
+) -> None:
+    """Write batches to a file, in a format that its suffix tells if none is named.
+
+    Integer features are written in ascending order, others as they came.
+
+    >>> import tempfile
+    >>> from chromatic.data import Reader
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Reader().batches([[7, 3], [3]]), f"{folder}/out.svm")
+    ...     print(open(f"{folder}/out.svm").read(), end="")
+    0 3:1 7:1
+    0 3:1
+    """
+    format = format or format_to_write(os.fspath(path))
+    if format not in WRITE_FORMATS:
+        raise InputError(f"cannot write {format!r}; expected one of {', '.join(WRITE_FORMATS)}")
+    if any(batch.has_names for batch in batches):
+        batches = [batch.with_names() for batch in batches]
+    if format != "parquet":
+        batches = [_fold_numeric(batch) for batch in batches]
+    batches = [_ascending(batch) for batch in batches]
+    with replacing(path) as file:
+        if format == "parquet":
+            _write_parquet(file, batches)
+        elif format == "npz":
+            from chromatic.data.npz import write_npz
+
+            write_npz(file, batches)
+        else:
+            for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
+                file.write(text.data)
+
+
+def format_to_write(path: str) -> str:
+    """The format of a file that is to be written, by its suffix."""
+    stem, suffix = os.path.splitext(path)
+    if suffix in COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+    format = SUFFIXES.get(suffix.lower())
+    if format is None:
+        known = ", ".join(suffix for suffix, format in SUFFIXES.items() if format in WRITE_FORMATS)
+        raise InputError(
+            f"cannot tell the format to write from the name {path!r}; expected one of {known}, or name "
+            "the format"
+        )
+    return format
+
+
+def _fold_numeric(batch: Batch) -> Batch:
+    """Text has no columns: a numeric column becomes a feature with values, where it is not 0."""
+    numeric = batch.numeric
+    if numeric is None:
+        return batch
+    names = Names.pack(batch.numeric_names)
+    starts, stops = names.offsets[:-1], names.offsets[1:]
+    integers, valid = integers_of_spans(names.data, starts, stops)
+    if batch.tokens is None and valid.all():
+        tokens, ids = None, integers
+    else:
+        batch = batch.with_names()
+        assert batch.tokens is not None and batch.tokens.names is not None
+        ids = np.arange(len(names), dtype=np.uint32) + np.uint32(len(batch.tokens.hashes))
+        tokens = Tokens(
+            np.concatenate((batch.tokens.hashes, hash_spans(names.data, starts, stops))),
+            Names.concatenate([batch.tokens.names, names]),
+        )
+    rows, columns = np.nonzero(numeric)
+    all_rows = np.concatenate((rows, np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))))
+    order = np.argsort(all_rows, kind="stable")
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(all_rows, minlength=batch.n_rows))))
+    values = np.concatenate((numeric[rows, columns], batch.all_values()))[order]
+    folded = batch.with_features(indptr, np.concatenate((ids[columns], batch.ids))[order], tokens, values)
+    return replace(folded, numeric=None, numeric_names=())
+
+
+def _ascending(batch: Batch) -> Batch:
+    """Integer features in ascending order within each row."""
+    if batch.tokens is not None:
+        return batch
+    rows = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
+    order = np.lexsort((batch.ids, rows))
+    return batch.with_features(batch.indptr, batch.ids[order], None, batch.all_values()[order])
+
+
+def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
+    """Lines of svmlight or Vowpal Wabbit text."""
+    batch = batch.with_tokens()
+    tokens = batch.tokens
+    assert tokens is not None
+    names = tokens.names
+    if names is None:
+        assert tokens.integers is not None
+        names = Names.of_integers(tokens.integers)
+    else:
+        _check_names(names, vw)
+    values = Names.of_numbers(batch.values)
+    labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
+    label_texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])
+    room = (
+        int(np.diff(names.offsets)[batch.ids].sum())
+        + len(values.data)
+        + int(np.diff(label_texts.offsets)[label_of].sum())
+        + 3 * len(batch.ids)
+        + 3 * batch.n_rows
+    )
+    out = np.empty(room, np.uint8)
+    size = _write_rows(
+        batch.indptr,
+        batch.ids,
+        (names.offsets, names.data),
+        batch.value_at,
+        (values.offsets, values.data),
+        label_of,
+        (label_texts.offsets, label_texts.data),
+        vw,
+        out,
+    )
+    return out[:size]
+
+
+def _labels(batch: Batch, vw: bool) -> npt.NDArray[np.float64]:
+    """svmlight needs a label: 0 where there is none, as LIBSVM has it; Vowpal Wabbit does not."""
+    if batch.labels is not None:
+        return batch.labels
+    return np.full(batch.n_rows, np.nan if vw else 0.0)
+
+
+def _check_names(names: Names, vw: bool) -> None:
+    """Refuse names that would not be read back as they are."""
+    reserved = names.data <= 32
+    if vw:
+        reserved |= (names.data == ord("|")) | (names.data == ord(":"))
+    bad = np.diff(names.offsets) == 0
+    bad[np.searchsorted(names.offsets, np.flatnonzero(reserved), side="right") - 1] = True
+    if not vw:
+        padded = np.concatenate((names.data, np.full(4, ord(":"), np.uint8)))
+        head = padded[names.offsets[:-1, None] + np.arange(3)]
+        bad |= head[:, 0] == ord("#")
+        bad |= (head == np.frombuffer(b"qid", np.uint8)).all(axis=1)
+    if bad.any():
+        name = names[int(np.flatnonzero(bad)[0])].decode("utf-8", "replace")
+        where = "Vowpal Wabbit text" if vw else "svmlight text"
+        raise InputError(
+            f"the feature {name!r} would not be read back from {where} as it is; write Parquet or npz"
+        )
+
+
+def _write_parquet(file: IO[bytes], batches: list[Batch]) -> None:
+    import pyarrow.parquet as pq
+
+    with_values = any(len(batch.value_at) for batch in batches)
+    writer = None
+    for batch in batches:
+        table = _table(batch, with_values)
+        if writer is None:
+            writer = pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def _table(batch: Batch, with_values: bool) -> Any:
+    """The columns `label`, `features` (a list, or a map to values), and the numeric ones."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    if batch.labels is not None:
+        columns["label"] = pa.array(batch.labels)
+    features: Any = pa.array(batch.ids)
+    if batch.tokens is not None:
+        assert batch.tokens.names is not None
+        names = batch.tokens.names.to_arrow()
+        try:
+            names = names.cast(pa.large_string())
+            features = names.take(features).cast(pa.string())
+        except pa.ArrowInvalid:  # not UTF-8
+            features = names.take(features).cast(pa.binary())
+    offsets = pa.array(batch.indptr.astype(np.int32))
+    if with_values:
+        values = pa.array(batch.all_values())
+        columns["features"] = pa.MapArray.from_arrays(offsets, features, values)
+    else:
+        columns["features"] = pa.ListArray.from_arrays(offsets, features)
+    for i, name in enumerate(batch.numeric_names):
+        assert batch.numeric is not None
+        if name in (b"label", b"features"):
+            raise InputError(f"the numeric column {name.decode()!r} has a name of our own; rename it")
+        columns[name.decode()] = pa.array(np.ascontiguousarray(batch.numeric[:, i]))
+    return pa.table(columns)
+
+
+@kernel
+def _copy(texts, i, out, at):  # type: ignore[no-untyped-def]
+    offsets, data = texts
+    for j in range(offsets[i], offsets[i + 1]):
+        out[at] = data[j]
+        at += 1
+    return at
+
+
+@kernel
+def _write_rows(indptr, ids, names, value_at, values, label_of, labels, vw, out):  # type: ignore[no-untyped-def]
+    """`label name:value ...` or `label | name[:value] ...`, a line a row; the bytes written."""
+    at = v = np.int64(0)
+    for row in range(len(indptr) - 1):
+        at = _copy(labels, label_of[row], out, at)
+        if vw:
+            out[at] = 32
+            out[at + 1] = 124
+            at += 2
+        for i in range(indptr[row], indptr[row + 1]):
+            out[at] = 32
+            at = _copy(names, ids[i], out, at + 1)
+            if v < len(value_at) and value_at[v] == i:
+                out[at] = 58
+                at = _copy(values, v, out, at + 1)
+                v += 1
+            elif not vw:
+                out[at] = 58
+                out[at + 1] = 49
+                at += 2
+        out[at] = 10
+        at += 1
+    return at

@@ -1,0 +1,192 @@
+"""The slow, obvious twin of every kernel: no numpy tricks, one row at a time."""
+
+import math
+import re
+from collections import Counter
+
+NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
+MASK = (1 << 64) - 1
+
+
+def number(text):
+    """A finite number, or None."""
+    if not NUMBER.match(text) or not math.isfinite(float(text)):
+        return None
+    return float(text)
+
+
+def words(line):
+    return [word for word in re.split(rb"[\x00-\x20]+", line) if word]
+
+
+def is_integer(token):
+    return token.isdigit() and token.isascii() and int(token) < 1 << 32 and token == b"%d" % int(token)
+
+
+def feature(word):
+    """(name, value) of a word `name[:value]`; None where it is malformed."""
+    name, colon, value = word.rpartition(b":")
+    if not colon:
+        return word, 1.0
+    if not name or number(value) is None:
+        return None
+    return name, number(value)
+
+
+def parse(text, format):
+    """Rows (label, {feature: value}) of text, and the numbers of its bad lines."""
+    rows, bad = [], []
+    for i, line in enumerate(text.split(b"\n"), 1):
+        parsed = {"svmlight": svmlight, "tokens": tokens, "vw": vw}[format](line)
+        if parsed is None:
+            bad.append(i)
+        elif parsed:
+            rows.append(parsed)
+    return rows, bad
+
+
+def once(label, features):
+    """A row with each feature once, where it first stood, with its last value, and no zeros."""
+    row = {}
+    for name, value in features:
+        if value != 0.0:
+            row[name] = value
+    return label, row
+
+
+def svmlight(line):
+    parts = words(line)
+    if not parts or parts[0].startswith(b"#"):
+        return ()
+    if number(parts[0]) is None:
+        return None
+    label, rest = number(parts[0]), parts[1:]
+    if rest and rest[0].startswith(b"qid:"):
+        rest = rest[1:]
+    comment = next((i for i, word in enumerate(rest) if word.startswith(b"#")), len(rest))
+    features = [feature(word) for word in rest[:comment]]
+    return None if None in features else once(label, features)
+
+
+def tokens(line):
+    parts = words(line)
+    if not parts:
+        return ()
+    if number(parts[0]) is None:
+        return None
+    return once(number(parts[0]), [(word, 1.0) for word in parts[1:]])
+
+
+def vw(line):
+    if not words(line):
+        return ()
+    head, bar, body = line.partition(b"|")
+    if not bar:
+        return None
+    parts = words(head)
+    if parts and head[-1] > 32:
+        parts.pop()  # a tag touches the bar
+    parts = [word for word in parts if not word.startswith(b"'")]
+    if len(parts) > 3 or any(number(word) is None for word in parts):
+        return None
+    label = number(parts[0]) if parts else math.nan
+    features = []
+    for section in body.split(b"|"):
+        name = re.match(rb"[^\x00-\x20]*", section).group()
+        rest = words(section[len(name) :])
+        if b":" in name or len(name) > 255:
+            return None
+        for word in rest:
+            parsed = feature(word)
+            if parsed is None:
+                return None
+            prefix = name + b"^" if name else b""
+            features.append((prefix + parsed[0], parsed[1]))
+    return once(label, features)
+
+
+def rotate(x, bits):
+    return ((x << bits) | (x >> (64 - bits))) & MASK
+
+
+P1, P2, P3, P4, P5 = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+    0x85EBCA77C2B2AE63,
+    0x27D4EB2F165667C5,
+)
+
+
+def xxh64(data):
+    """From the specification of XXH64, seed 0."""
+
+    def mix(lane, word):
+        return rotate((lane + word * P2) & MASK, 31) * P1 & MASK
+
+    i, n = 0, len(data)
+    if n >= 32:
+        lanes = [(P1 + P2) & MASK, P2, 0, -P1 & MASK]
+        while i + 32 <= n:
+            lanes = [
+                mix(lane, int.from_bytes(data[i + 8 * k : i + 8 * k + 8], "little"))
+                for k, lane in enumerate(lanes)
+            ]
+            i += 32
+        h = sum(rotate(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True)) & MASK
+        for lane in lanes:
+            h = ((h ^ mix(0, lane)) * P1 + P4) & MASK
+    else:
+        h = P5
+    h = (h + n) & MASK
+    while i + 8 <= n:
+        h = (rotate(h ^ mix(0, int.from_bytes(data[i : i + 8], "little")), 27) * P1 + P4) & MASK
+        i += 8
+    if i + 4 <= n:
+        h = (rotate(h ^ (int.from_bytes(data[i : i + 4], "little") * P1 & MASK), 23) * P2 + P3) & MASK
+        i += 4
+    for byte in data[i:]:
+        h = rotate(h ^ (byte * P5 & MASK), 11) * P1 & MASK
+    h = (h ^ (h >> 33)) * P2 & MASK
+    h = (h ^ (h >> 29)) * P3 & MASK
+    return h ^ (h >> 32)
+
+
+def signed(h):
+    return h - (1 << 64) if h >> 63 else h
+
+
+def vocabulary(rows, dense_threshold, min_count):
+    """The sparse and the dense features of rows, in order, and how many are too rare."""
+    counts = Counter(name for _, row in rows for name in row)
+    if all(is_integer(name) for name in counts):
+        order = sorted(counts, key=lambda name: (-counts[name], int(name)))
+    else:
+        order = sorted(counts, key=lambda name: (-counts[name], signed(xxh64(name))))
+    dense = [name for name in order if counts[name] > dense_threshold * len(rows)]
+    sparse = [name for name in order if name not in dense and counts[name] >= min_count]
+    return sparse, dense, len(order) - len(sparse) - len(dense)
+
+
+def encode(rows, sparse, dense):
+    """Per row the ascending codes and the dense values; values elided and features unknown."""
+    codes, blocks, elided, unseen = [], [], 0, 0
+    code_of = {name: code for code, name in enumerate(sparse)}
+    for _, row in rows:
+        codes.append(sorted(code_of[name] for name in row if name in code_of))
+        blocks.append([row.get(name, 0.0) for name in dense])
+        elided += sum(name in code_of and value != 1.0 for name, value in row.items())
+        unseen += sum(name not in code_of and name not in dense for name in row)
+    return codes, blocks, elided, unseen
+
+
+def value_bins(values, most):
+    """The upper edges of the bins of a feature's values: all of them, or those at quantiles."""
+    values = sorted(values)
+    if len(set(values)) <= most:
+        return sorted(set(values))
+    edges = {}
+    for i, value in enumerate(values, 1):
+        if i == len(values) or values[i] != value:
+            edges[i * most // len(values)] = value
+    return sorted(edges.values())
