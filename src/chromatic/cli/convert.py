@@ -1,0 +1,40 @@
+"""`chromatic convert`: any format in, any out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from chromatic.cli import options
+
+
+def convert(
+    inputs: options.Inputs,
+    output: Annotated[str, typer.Option("-o", "--output", help="The file to write; - is standard output.")],
+    to: Annotated[
+        str | None, typer.Option(help="svmlight, vw, parquet or npz; by default told by the suffix.")
+    ] = None,
+    format: options.Format = None,
+    features: options.Features = "auto",
+    label: options.Label = None,
+    on_bad_line: options.OnBadLine = "raise",
+    threads: options.Threads = None,
+) -> None:
+    """Write data in another format, all of its features and values kept.
+
+    Example: chromatic convert clicks.svm.gz more.svm.gz -o clicks.parquet
+    """
+    from chromatic.data.writers import format_to_write, write
+
+    to = to or format_to_write(output)  # a wrong name is told before the work, not after
+    with options.reader(
+        inputs, format=format, features=features, label=label, on_bad_line=on_bad_line, n_jobs=threads
+    ) as reader:
+        batches = reader.batches(inputs)
+    options.say_what_was_left_out(
+        sum(batch.skipped_lines for batch in batches),
+        sum(batch.ignored for batch in batches),
+        sum(batch.missing for batch in batches),
+    )
+    write(batches, output, to, reader.threads)

@@ -1,0 +1,83 @@
+"""`chromatic`: the commands, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+import chromatic
+from chromatic.cli import convert, describe
+from chromatic.errors import InputError
+
+app = typer.Typer(
+    help="A few hundred meaningful columns from millions of sparse features.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose errors become one line and an exit code.
+
+    0 done, 2 the input or the call is wrong, 1 anything else, 130 interrupted.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except InputError as error:
+            _fail(str(error), 2)
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+        except BrokenPipeError:  # the reader of our output went away, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        except MemoryError:
+            _fail("out of memory", 1)
+        except OSError as error:
+            _fail(str(error), 1)
+
+    return run
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"chromatic: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+for command in (convert.convert, describe.describe):
+    app.command()(guarded(command))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"chromatic {chromatic.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what happens.")] = False,
+) -> None:
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="chromatic: %(message)s")
+
+
+def main() -> None:
+    """The entry point of the command `chromatic`."""
+    app(prog_name="chromatic")
+
+
+if __name__ == "__main__":
+    main()

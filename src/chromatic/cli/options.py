@@ -1,0 +1,76 @@
+"""The flags that commands share, and the reader that they make."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from chromatic.data import Reader
+
+log = logging.getLogger("chromatic")
+
+Inputs = Annotated[
+    list[str], typer.Argument(help="Files, one data set in their order; - is standard input.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        help="svmlight, vw, tokens, parquet, arrow, csv, tsv, criteo or npz; by default told by suffix "
+        "and content."
+    ),
+]
+Features = Annotated[
+    str, typer.Option(help="Features of text: auto, integer (anything else is an error), or string.")
+]
+Label = Annotated[str | None, typer.Option(help="The label's column in a table; by default 'label'.")]
+OnBadLine = Annotated[str, typer.Option(help="raise, or skip bad lines and say how many.")]
+Threads = Annotated[int | None, typer.Option(help="Threads; by default all cores.")]
+DenseThreshold = Annotated[
+    float, typer.Option(help="A feature in more than this share of the rows is dense.")
+]
+MinCount = Annotated[int, typer.Option(help="Drop sparse features found in fewer rows.")]
+Values = Annotated[
+    str, typer.Option(help="Values of sparse features: elide, or distinct (each a feature of its own).")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@contextlib.contextmanager
+def reader(paths: list[str], **options: Any) -> Iterator[Reader]:
+    """A reader with these options that shows on a terminal how far it is."""
+    from chromatic.data import Reader
+    from chromatic.data.source import total_size
+
+    with progress_bar("reading", total_size(paths)) as progress:
+        yield Reader(progress=progress, **options)
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, total: int | None) -> Iterator[Any]:
+    """A bar of bytes on a terminal, and nothing on a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+def say_what_was_left_out(skipped_lines: int, ignored: int, missing: int) -> None:
+    """Nothing is dropped silently."""
+    if skipped_lines:
+        log.warning("skipped %s bad lines", f"{skipped_lines:,}")
+    if ignored:
+        log.warning("ignored %s query ids, importance weights or bases", f"{ignored:,}")
+    if missing:
+        log.warning("read %s empty numeric cells as 0", f"{missing:,}")

@@ -1,0 +1,146 @@
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TEXT = b"1 red round\n0 red\n0 long\n1 round green\n"
+
+
+def chromatic(*args, stdin=None, **options):
+    command = [sys.executable, "-m", "chromatic.cli.main", *map(str, args)]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=300, **options)
+
+
+@pytest.fixture
+def fruit(tmp_path):
+    path = tmp_path / "fruit.tokens"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_describe_prints_the_figures_of_a_data_set(fruit):
+    done = chromatic("describe", fruit, "--json", "--dense-threshold", 0.3)
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "rows": 4,
+        "dense_features": 2,
+        "sparse_features": 2,
+        "avg_nnz": 0.5,
+        "max_nnz": 1,
+        "positive_rate": 0.5,
+        "elided_values": 0,
+        "dropped_features": 0,
+        "skipped_lines": 0,
+    }
+    plain = chromatic("describe", fruit).stdout.decode()
+    assert "rows" in plain and "sparse features" in plain
+
+
+def test_convert_goes_from_any_format_to_any(fruit, tmp_path):
+    for name in ("a.parquet", "b.npz", "c.vw.gz", "d.svm.zst"):
+        assert chromatic("convert", fruit, "-o", tmp_path / name).returncode == 0
+        fruit = tmp_path / name
+    back = chromatic("convert", fruit, "-o", "-", "--to", "svmlight")
+    assert sorted(map(sorted, map(bytes.split, back.stdout.splitlines()))) == sorted(
+        sorted([line.split()[0], *(word + b":1" for word in line.split()[1:])])
+        for line in TEXT.splitlines()
+    )
+
+
+def test_pipes_work_at_both_ends():
+    done = chromatic("convert", "-", "-o", "-", "--to", "vw", stdin=gzip.compress(TEXT))
+    assert done.stdout.splitlines()[0] == b"1 | red round"
+    assert done.stderr == b"", "a progress bar on a pipe"
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "message"),
+    [
+        (["describe", "nowhere.svm"], None, "chromatic: nowhere.svm: no such file; check the path"),
+        (["describe", "-"], b"1 1:1\nx 1:1\n", "chromatic: -, line 2: found 'x'; expected a finite number"),
+        (["describe", "-"], b"", "chromatic: -: is empty; expected at least one row"),
+        (["describe", "-", "--min-count", "0"], b"1 1", "chromatic: min_count is 0; expected 1 or more"),
+        (["describe", "-", "--format", "xml"], b"1 1", "chromatic: format is 'xml'; expected one of"),
+        (["describe", "-", "--threads", "0"], b"1 1", "chromatic: the number of threads is 0"),
+        (["convert", "-", "-o", "out.xyz"], b"1 1", "chromatic: cannot tell the format to write"),
+        (["describe", "-", "--features", "integer"], b"1 5000000000:1", "expected an integer feature"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, args, stdin, message):
+    done = chromatic(*args, stdin=stdin, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr.decode() and done.stderr.count(b"\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unknown_flag_is_exit_code_2():
+    assert chromatic("describe", "--nonsense").returncode == 2
+
+
+def test_bad_lines_are_skipped_and_counted():
+    done = chromatic("describe", "-", "--json", "--on-bad-line", "skip", stdin=b"1 1:1\noops\n0 2:x\n")
+    assert json.loads(done.stdout)["skipped_lines"] == 2
+    assert b"skipped 2 bad lines" in done.stderr
+
+
+def test_a_target_that_cannot_be_written_is_one_line_and_exit_code_1(fruit):
+    done = chromatic("convert", fruit, "-o", "/nowhere/at/all.svm")
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1
+
+
+def test_an_interrupt_is_exit_code_130_without_a_traceback(tmp_path):
+    command = [sys.executable, "-m", "chromatic.cli.main", "convert", "-", "-o", str(tmp_path / "x.svm")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(b"1 1:1\n")
+    process.stdin.flush()
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (130, b"chromatic: interrupted\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
+    path = tmp_path / "long.svm"
+    path.write_bytes(b"1 1:1 2:1 3:1\n" * 100_000)
+    command = f"{sys.executable} -m chromatic.cli.main convert {path} -o - --to vw | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=300)
+    assert (done.stdout, done.stderr) == (b"1 | 1 2 3\n", b"")
+
+
+def test_the_command_line_does_without_scikit_learn_and_arrow_for_text(fruit):
+    script = (
+        "import sys; from chromatic.cli.main import main\n"
+        f"sys.argv = ['chromatic', 'describe', {str(fruit)!r}]\n"
+        "try: main()\nexcept SystemExit as done: assert not done.code\n"
+        "heavy = {'sklearn', 'pandas', 'pyarrow', 'torch', 'rich.progress'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    script = (
+        "import sys, chromatic\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'pyarrow', 'typer'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_help_has_an_example_for_every_command():
+    for command in ("describe", "convert"):
+        assert f"Example: chromatic {command}" in chromatic(command, "--help").stdout.decode()
+
+
+def test_npm_has_the_figures_of_the_paper_s_program(npm):
+    done = chromatic("describe", npm / "train.svm.xz", "--json")
+    figures = json.loads(done.stdout)
+    assert (figures["rows"], figures["dense_features"], figures["sparse_features"]) == (752310, 7, 1573526)
+    assert figures["max_nnz"] == 65
