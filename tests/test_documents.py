@@ -1,0 +1,53 @@
+"""What README and docs show is run."""
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page):
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
+        subprocess.run([sys.executable, "-c", block], check=True, timeout=120)
+
+
+def test_the_commands_of_the_readme_run(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    commands = [line.strip() for line in re.findall(r"^    (?:zcat|chromatic) .*$", text, re.M)]
+    assert len(commands) >= 5
+    (tmp_path / "clicks.svm.gz").write_bytes(gzip.compress(b"1 3:1 7:1\n0 3:1\n"))
+    (tmp_path / "more.svm.gz").write_bytes(gzip.compress(b"1 8:1\n"))
+    (tmp_path / "log.gz").write_bytes(gzip.compress(b"1 red round\n"))
+    (tmp_path / "day_0.tsv").write_text("\t".join(["1", *["2"] * 13, *["cafe"] * 26]) + "\n")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", command],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            timeout=120,
+        )
+        assert (done.returncode, done.stderr) == (0, b""), command
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_within_the_project_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_module_is_in_the_architecture():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for path in (ROOT / "src" / "chromatic").rglob("*.py"):
+        name = str(path.relative_to(ROOT / "src" / "chromatic").with_suffix(""))
+        if not name.endswith("__init__") and name not in ("cli/convert", "cli/describe"):
+            assert f"`{name}`" in text, f"docs/architecture.md does not tell of {name}"
