@@ -88,6 +88,9 @@ if JIT_IS_OFF:
     def load64(data: Any, at: Any) -> Any:
         return data[int(at) : int(at) + 8].view(np.uint64)[0]
 
+    def store64(data: Any, at: Any, word: Any) -> None:
+        data[int(at) : int(at) + 8] = np.array([word], np.uint64).view(np.uint8)
+
     def prefetch(data: Any, at: Any) -> None:
         pass
 
@@ -106,6 +109,19 @@ else:
             pointer = _address(context, builder, signature.args[0], args)
             word = context.get_value_type(types.uint64)
             return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1)
+
+        return signature, generate
+
+    @intrinsic
+    def store64(typingctx: Any, data: Any, at: Any, word: Any) -> Any:
+        """Put a uint64 into the eight bytes data[at:at+8], little-endian; unchecked."""
+        signature = types.void(data, types.int64, types.uint64)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _address(context, builder, signature.args[0], args)
+            word = context.get_value_type(types.uint64)
+            builder.store(args[2], builder.bitcast(pointer, word.as_pointer()), align=1)
+            return context.get_dummy_value()
 
         return signature, generate
 

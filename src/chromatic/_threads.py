@@ -40,11 +40,12 @@ def ordered_map(
     [1, 2, 3]
     """
     flying: deque[Future[Result]] = deque()
+    ahead = threads if threads > 1 else 0  # one thread means that nothing goes on beside it
     pool = ThreadPoolExecutor(threads, thread_name_prefix="chromatic")
     try:
         for item in items:
             flying.append(pool.submit(function, item))
-            if len(flying) > threads:
+            if len(flying) > ahead:
                 yield flying.popleft().result()
         while flying:
             yield flying.popleft().result()

@@ -116,16 +116,20 @@ def intern(
     ([0, 1, 0, 1], [b'a', b'b'])
     """
     hashes = hash_spans(data, starts, stops)
-    ids, first = HashIndex(len(hashes) // 8).add(hashes)
+    ids, first = HashIndex(len(hashes) // 4).add(hashes)
     names = Names.of_spans(data, starts[first], stops[first])
     return ids, Tokens(hashes[first], names, fields=None if fields is None else fields[first])
 
 
 def distinct_per_row(batch: Batch) -> Batch:
     """The batch with every feature once per row, where it first stood, with its last value."""
-    longest = int(np.diff(batch.indptr).max(initial=0))
-    keys = np.empty(longest, np.uint64)
-    if not _has_repeats(batch.indptr, batch.ids, keys):
+    keys = np.empty(int(np.diff(batch.indptr).max(initial=0)), np.uint64)
+    if batch.tokens is None:
+        repeated = _has_repeats(batch.indptr, batch.ids, keys)
+    else:
+        last_row = np.full(len(batch.tokens.hashes), -1, np.int64)
+        repeated = _has_repeated_tokens(batch.indptr, batch.ids, last_row)
+    if not repeated:
         return batch
     values = batch.all_values()
     kept = np.ones(len(batch.ids), np.bool_)
@@ -140,6 +144,16 @@ def _sort_row(ids, start, stop, keys):  # type: ignore[no-untyped-def]
     for i in range(start, stop):
         keys[i - start] = (np.uint64(ids[i]) << np.uint64(32)) | np.uint64(i - start)
     sort_slice(keys, 0, stop - start)
+
+
+@kernel
+def _has_repeated_tokens(indptr, ids, last_row):  # type: ignore[no-untyped-def]
+    found = False
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            found |= last_row[ids[i]] == row
+            last_row[ids[i]] = row
+    return found
 
 
 @kernel

@@ -137,7 +137,7 @@ def _count_part(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Merge the features of one part: their counts, and where each first stands in all batches."""
     slices = [slice(of_batch.ends[part], of_batch.ends[part + 1]) for of_batch in dealt]
-    index = HashIndex(max(here.stop - here.start for here in slices))
+    index = HashIndex(sum(here.stop - here.start for here in slices) // 2)
     numbers, firsts, ties, before = [], [], [], 0
     for batch, of_batch, here in zip(batches, dealt, slices, strict=True):
         assert batch.tokens is not None
@@ -168,7 +168,7 @@ def _add_counts(ids, counts):  # type: ignore[no-untyped-def]
 
 @kernel
 def _deal_parts(ties, order, ends):  # type: ignore[no-untyped-def]
-    """Positions of ties by their top four bits, in their order; where each part ends."""
+    """Positions of ties by their top six bits, in their order; where each part ends."""
     shift = np.uint64(60)
     for i in range(len(ties)):
         ends[np.int64(ties[i] >> shift) + 1] += 1

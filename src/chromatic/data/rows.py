@@ -18,7 +18,7 @@ class Rows:
     indptr: npt.NDArray[np.int64]  # n_rows + 1
     codes: npt.NDArray[np.uint32]
     labels: npt.NDArray[np.float64] | None  # n_rows
-    dense: npt.NDArray[np.float64]  # n_rows × dense features
+    dense: npt.NDArray[np.float32] | npt.NDArray[np.float64]  # n_rows × dense; float32 where exact
     elided_values: int = 0  # values other than 1 of sparse features, which count as presence
     unseen: int = 0  # features that the vocabulary does not know, counted once per row
 

@@ -17,7 +17,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from chromatic.data.scan import PADDING
-from chromatic.data.text import Chunk
+from chromatic.data.text import Buffers, Chunk
 from chromatic.errors import in_file
 
 CHUNK = 4 << 20
@@ -172,8 +172,9 @@ def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> It
     rest = file.read(3)
     rest = b"" if rest == b"\xef\xbb\xbf" else rest  # a byte order mark is no text
     room = max(size, 64)
+    buffers = Buffers()
     while True:
-        buffer = np.empty(room + 1 + PADDING, np.uint8)
+        buffer = buffers.take(room + 1 + PADDING)
         view = memoryview(buffer)  # type: ignore[arg-type]
         view[: len(rest)] = rest
         filled = len(rest)
@@ -187,13 +188,13 @@ def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> It
                 if buffer[filled - 1] != 10:
                     buffer[filled] = 10
                     filled += 1
-                yield Chunk(path, _padded(buffer, filled))
+                yield Chunk(path, _padded(buffer, filled), buffer, buffers)
             return
         cut = _last_newline(view, filled) + 1
         rest = bytes(view[cut:filled])
         if cut:
             room = max(size, 64, 2 * len(rest))
-            yield Chunk(path, _padded(buffer, cut))
+            yield Chunk(path, _padded(buffer, cut), buffer, buffers)
         else:
             room *= 2
             if room > LONGEST_LINE:

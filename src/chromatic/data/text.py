@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +33,35 @@ _EXPECTED = {
 }
 
 
+class Buffers:
+    """Buffers that are used again: the pages of a fresh one cost the system a fault each."""
+
+    def __init__(self) -> None:
+        self._free: list[Bytes] = []
+
+    def take(self, size: int) -> Bytes:
+        try:
+            buffer = self._free.pop()
+        except IndexError:
+            buffer = np.empty(0, np.uint8)
+        return buffer if len(buffer) >= size else np.empty(size, np.uint8)
+
+    def give(self, buffer: Bytes) -> None:
+        self._free.append(buffer)
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Whole lines of one file, the last with its newline, and scan.PADDING bytes of padding."""
 
     path: str
     text: Bytes
+    buffer: Bytes | None = None  # what the text lies in, to be given back when it was read
+    buffers: Buffers | None = None
+
+    def release(self) -> None:
+        if self.buffers is not None and self.buffer is not None:
+            self.buffers.give(self.buffer)
 
 
 @dataclass
@@ -60,33 +86,39 @@ class TextReader:
 
     def batches(self, chunks: Iterable[Chunk], threads: int) -> Iterator[Batch]:
         path, lines = "", 0
-        for chunk, tally, batch in ordered_map(self._scan, chunks, threads):
-            if chunk.path != path:
-                path, lines = chunk.path, 0
-            if tally[scan.BAD_LINES] and self.on_bad_line == "raise":
-                raise _bad_line(chunk, lines, tally)
-            lines += int(tally[scan.LINES])
-            yield _without_missing_labels(batch, path)
+        for scanned in ordered_map(self._scan, chunks, threads):
+            if scanned.path != path:
+                path, lines = scanned.path, 0
+            if scanned.problem and self.on_bad_line == "raise":
+                raise in_file(path, lines + int(scanned.tally[scan.BAD_LINE]), scanned.problem)
+            lines += int(scanned.tally[scan.LINES])
+            yield _without_missing_labels(scanned.batch, path)
 
-    def _scan(self, chunk: Chunk) -> tuple[Chunk, Integers, Batch]:
-        text, size = chunk.text, len(chunk.text)
+    def _scan(self, chunk: Chunk) -> _Scanned:
+        found = _Found.for_text(chunk.text)
+        ids, tokens = self._features(chunk.text, found)
+        batch = found.batch(chunk.text, ids, tokens)
+        scanned = _Scanned(chunk.path, found.tally.copy(), batch, _problem(chunk.text, found.tally))
+        chunk.release()
+        return scanned
+
+    def _features(self, text: Bytes, found: _Found) -> tuple[npt.NDArray[np.uint32], Tokens | None]:
+        """Scan the text; its features as integers, or as positions in tokens."""
         if self.format == "svmlight" and self.features != "string":
-            found, ids = _Found(size), np.empty(size // 2 + 1, np.uint32)
-            if scan.scan_integers(text, self.features == "integer", ids, *found.arrays):
-                ids = ids[: found.tally[scan.FEATURES]].copy()
-                return chunk, found.tally, found.batch(text, ids, None)
+            if scan.scan_integers(text, self.features == "integer", found.ids, *found.arrays):
+                return _kept(found.ids[: found.tally[scan.FEATURES]]), None
             self.features = "string"
-        starts, stops = np.empty(size // 2 + 1, np.int64), np.empty(size // 2 + 1, np.int64)
-        room = 2 * size if self.format == "vw" else 0
+            found.clear()
+        starts, stops = found.spans
+        room = 2 * len(text) if self.format == "vw" else 0
         while True:
-            found, copy = _Found(size), np.empty(room, np.uint8)
-            kind = _KINDS[self.format]
-            if scan.scan_strings(text, kind, copy, starts, stops, *found.arrays):
+            copy = np.empty(room, np.uint8)
+            if scan.scan_strings(text, _KINDS[self.format], copy, starts, stops, *found.arrays):
                 break
             room *= 2
+            found.clear()
         used = slice(found.tally[scan.FEATURES])
-        ids, tokens = self._number(copy if room else text, starts[used], stops[used])
-        return chunk, found.tally, found.batch(text, ids, tokens)
+        return self._number(copy if room else text, starts[used], stops[used])
 
     def _number(
         self, text: Bytes, starts: Integers, stops: Integers
@@ -100,20 +132,43 @@ class TextReader:
         return intern(text, starts, stops)
 
 
+@dataclass(frozen=True)
+class _Scanned:
+    path: str
+    tally: Integers
+    batch: Batch
+    problem: str | None  # of the first bad line
+
+
 class _Found:
     """What a scanner fills: room for all that text of a size can hold.
 
-    The system gives memory only to the pages that are written.
+    The system gives memory only to the pages that are written. Each thread uses its own again.
     """
 
+    _of_thread = threading.local()
+
     def __init__(self, size: int) -> None:
+        self.size = size
         self.tally = np.zeros(10, np.int64)
-        self.indptr = np.empty(size // 2 + 2, np.int64)  # the shortest row has two bytes
-        self.indptr[0] = 0
+        self.indptr = np.zeros(size // 2 + 2, np.int64)  # the shortest row has two bytes
         self.labels = np.empty(size // 2 + 1)
         self.value_at = np.empty(size // 2 + 1, np.int64)
         self.values = np.empty(size // 2 + 1)
         self.hard = np.empty((size // 5 + 1, 3), np.int64)  # the shortest hard number is 1e23
+        self.ids = np.empty(size // 2 + 1, np.uint32)
+        self.spans = np.empty(size // 2 + 1, np.int64), np.empty(size // 2 + 1, np.int64)
+
+    @classmethod
+    def for_text(cls, text: Bytes) -> _Found:
+        found: _Found | None = getattr(cls._of_thread, "found", None)
+        if found is None or found.size < len(text):
+            found = cls._of_thread.found = cls(len(text))
+        found.clear()
+        return found
+
+    def clear(self) -> None:
+        self.tally[:] = 0
 
     @property
     def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
@@ -121,8 +176,8 @@ class _Found:
 
     def batch(self, text: Bytes, ids: npt.NDArray[np.uint32], tokens: Tokens | None) -> Batch:
         """Cut the arrays to what was found, and convert the numbers that were left to numpy."""
-        rows, n_values = self.tally[scan.ROWS], self.tally[scan.VALUES]
-        labels = self.labels[:rows].copy()
+        rows, n_values = int(self.tally[scan.ROWS]), int(self.tally[scan.VALUES])
+        labels = _kept(self.labels[:rows])
         value_at, values = self.value_at[:n_values].copy(), self.values[:n_values].copy()
         if self.tally[scan.HARDS]:
             owner, starts, stops = self.hard[: self.tally[scan.HARDS]].T
@@ -132,7 +187,7 @@ class _Found:
             values[owner[~of_label]] = numbers[~of_label]
             value_at, values = value_at[values != 1.0], values[values != 1.0]
         batch = Batch(
-            self.indptr[: rows + 1].copy(),
+            _kept(self.indptr[: rows + 1]),
             ids,
             labels,
             value_at,
@@ -142,6 +197,19 @@ class _Found:
             ignored=int(self.tally[scan.IGNORED]),
         )
         return distinct_per_row(batch)
+
+
+def _kept(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A copy in pages of its own, which go back to the system as soon as it is not needed any more.
+
+    From the allocator's heap they would not, and a read would take twice the memory.
+    """
+    if len(array) == 0:
+        return array.copy()
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    pages = np.frombuffer(mmap.mmap(-1, array.nbytes, flags=private), array.dtype)
+    pages[:] = array
+    return pages
 
 
 def _convert(text: Bytes, starts: Integers, stops: Integers) -> npt.NDArray[np.float64]:
@@ -165,9 +233,11 @@ def _without_missing_labels(batch: Batch, path: str) -> Batch:
     return replace(batch, labels=None)
 
 
-def _bad_line(chunk: Chunk, lines_before: int, tally: Integers) -> InputError:
+def _problem(text: Bytes, tally: Integers) -> str | None:
+    """The first bad line in words: what was found, and what was expected."""
+    if not tally[scan.BAD_LINES]:
+        return None
     start = int(tally[scan.BAD_AT])
-    found = bytes(chunk.text[start : start + 60]).split(maxsplit=1)[:1]
-    shown = found[0].decode("utf-8", "replace") if found else "the end of the line"
-    problem = f"found {shown!r}; {_EXPECTED[int(tally[scan.BAD_KIND])]}"
-    return in_file(chunk.path, lines_before + int(tally[scan.BAD_LINE]), problem)
+    found = bytes(text[start : start + 60]).split(b"\n")[0].split(maxsplit=1)[:1]
+    shown = repr(found[0].decode("utf-8", "replace")) if found else "the end of the line"
+    return f"found {shown}; {_EXPECTED[int(tally[scan.BAD_KIND])]}"

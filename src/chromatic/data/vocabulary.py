@@ -186,42 +186,62 @@ def _by_descending_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]
 def _encode(
     vocabulary: Vocabulary, batches: list[Batch], slots: Callable[[int], Slots], threads: int
 ) -> Rows:
-    """Code the batches; `slots(i)` are those of the ids of the i-th."""
+    """Code the batches, each in its own memory; `slots(i)` are those of the ids of the i-th."""
     row_starts = np.cumsum([0] + [batch.n_rows for batch in batches])
-    starts = np.cumsum([0] + [len(batch.ids) for batch in batches])
-    numeric, labels = len(vocabulary.numeric_names), _labels(batches)
-    codes = np.empty(starts[-1], np.uint32)
-    indptr = np.zeros(row_starts[-1] + 1, np.int64)
-    dense = np.zeros((row_starts[-1], len(vocabulary.dense_names)))
+    numeric, n_rows = len(vocabulary.numeric_names), row_starts[-1]
+    labels = np.empty(n_rows) if _have_labels(batches) else None
+    codes = np.empty(sum(len(batch.ids) for batch in batches), np.uint32)
+    indptr = np.zeros(n_rows + 1, np.int64)
+    dense = np.zeros((n_rows, len(vocabulary.dense_names)), _dense_type(batches))
     totals = np.zeros((len(batches), 3), np.int64)
 
-    def encode(i: int) -> int:
+    def encode(i: int) -> tuple[int, npt.NDArray[np.uint32]]:
         batch, rows = batches[i], slice(row_starts[i], row_starts[i + 1])
         batches[i] = None  # type: ignore[call-overload]
         if batch.numeric is not None:
             dense[rows, :numeric] = batch.numeric
-        out, ends = codes[starts[i] : starts[i + 1]], indptr[row_starts[i] + 1 : row_starts[i + 1] + 1]
-        arrays = batch.indptr, batch.ids, batch.value_at, batch.values, slots(i)
-        _encode_rows(*arrays, len(vocabulary), out, ends, dense[rows, numeric:], totals[i])
-        return i
+        if labels is not None:
+            labels[rows] = batch.labels
+        ends, block = indptr[1:][rows], dense[rows, numeric:]
+        _encode_rows(
+            batch.indptr,
+            batch.ids,
+            batch.value_at,
+            batch.values,
+            slots(i),
+            len(vocabulary),
+            ends,
+            block,
+            totals[i],
+        )
+        return i, batch.ids[: totals[i, 0]]
 
     at = 0
-    for i in ordered_map(encode, range(len(batches)), threads):
-        kept = int(totals[i, 0])
-        codes[at : at + kept] = codes[starts[i] : starts[i] + kept]  # close the gap
+    for i, coded in ordered_map(encode, range(len(batches)), threads):
+        codes[at : at + len(coded)] = coded
         indptr[row_starts[i] + 1 : row_starts[i + 1] + 1] += at
-        at += kept
+        at += len(coded)
     batches.clear()
     codes.resize(at, refcheck=False)
     _, elided, unseen = totals.sum(axis=0)
     return Rows(indptr, codes, labels, dense, int(elided), int(unseen))
 
 
-def _labels(batches: list[Batch]) -> npt.NDArray[np.float64] | None:
-    labels = [batch.labels for batch in batches if batch.labels is not None]
-    if labels and len(labels) < len(batches):
+def _have_labels(batches: list[Batch]) -> bool:
+    labelled = sum(batch.labels is not None for batch in batches)
+    if 0 < labelled < len(batches):
         raise InputError("some rows have a label and some have none; expected all or none")
-    return np.concatenate(labels) if labels else None
+    return labelled > 0
+
+
+def _dense_type(batches: list[Batch]) -> type[np.float32] | type[np.float64]:
+    """Half the memory where float32 holds every value exactly."""
+    numbers = [batch.values for batch in batches] + [
+        batch.numeric for batch in batches if batch.numeric is not None
+    ]
+    with np.errstate(over="ignore"):
+        exact = all((values.astype(np.float32) == values).all() for values in numbers)
+    return np.float32 if exact else np.float64
 
 
 def _check_numeric(batch: Batch, expected: tuple[bytes, ...]) -> None:
@@ -249,9 +269,10 @@ def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, codes, ends, dense, totals):  # type: ignore[no-untyped-def]
-    """Codes of sparse features, ascending within a row; values of dense ones.
+def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, totals):  # type: ignore[no-untyped-def]
+    """Overwrite ids by the codes of sparse features, ascending within a row; values of dense ones.
 
+    There are never more codes than ids read, so none is overwritten before it was read.
     Totals: the codes written, the values elided, the features that have no slot.
     """
     at = v = np.int64(0)
@@ -270,15 +291,15 @@ def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, codes, ends, de
             elif slot < n_sparse:
                 j = at
                 if at - start < 24:  # keep a short row in order as it grows
-                    while j > start and codes[j - 1] > slot:
-                        codes[j] = codes[j - 1]
+                    while j > start and ids[j - 1] > slot:
+                        ids[j] = ids[j - 1]
                         j -= 1
-                codes[j] = slot
+                ids[j] = slot
                 at += 1
                 totals[1] += value != 1.0
             else:
                 dense[row, np.int64(slot) - n_sparse] = value
         if at - start > 24:
-            sort_slice(codes, start, at)
+            sort_slice(ids, start, at)
         ends[row] = at
     totals[0] = at

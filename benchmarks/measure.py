@@ -1,0 +1,45 @@
+"""Measuring in processes of their own: the best seconds of several runs, and memory."""
+
+import json
+import resource
+import subprocess
+import sys
+import textwrap
+import time
+
+
+def best_of(runs, *functions):
+    """The best seconds of each function, the runs interleaved: the machine's moods fall on all."""
+    best = [float("inf")] * len(functions)
+    for _ in range(runs):
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def in_new_process(script, *args):
+    """Run Python in a process of its own; it prints one line of JSON, which is returned."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, args)], check=True, capture_output=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def anonymous_mb():
+    """The process's memory now that no file backs."""
+    with open("/proc/self/status") as status:
+        return (
+            sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem"))) / 1024
+        )
+
+
+def peak_mb():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def table(rows):
+    """Rows of (what, measured, wanted)."""
+    for what, measured, wanted in rows:
+        print(f"{what:<66}{measured:>12}   {wanted}")
