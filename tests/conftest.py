@@ -13,9 +13,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
+def real_data(name: str) -> Path:
+    if not (REAL_DATA / name).exists():
+        pytest.skip(f"the data set {name} is not on this machine")
+    return REAL_DATA / name
+
+
 @pytest.fixture(scope="session")
 def npm() -> Path:
-    folder = REAL_DATA / "npm"
-    if not folder.exists():
-        pytest.skip("the npm data set is not on this machine")
-    return folder
+    return real_data("npm")
+
+
+@pytest.fixture(scope="session")
+def debian_survival() -> Path:
+    return real_data("debian_survival")

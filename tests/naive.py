@@ -190,3 +190,69 @@ def value_bins(values, most):
         if i == len(values) or values[i] != value:
             edges[i * most // len(values)] = value
     return sorted(edges.values())
+
+
+def cooccurrence(rows, n_features):
+    """Edges as sets of neighbors, and how many rows each edge is in."""
+    neighbors, edges = [set() for _ in range(n_features)], Counter()
+    for row in rows:
+        for u in row:
+            for v in row:
+                if u < v:
+                    neighbors[u].add(v)
+                    neighbors[v].add(u)
+                    edges[u, v] += 1
+    return neighbors, edges
+
+
+def draw(seed, v, n):
+    """The number below n that seed and v draw."""
+    z = ((seed & MASK) ^ (v * 0xD1342543DE82EF95 & MASK)) + 0x9E3779B97F4A7C15 & MASK
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
+    z ^= z >> 31
+    return (z >> 32) * n >> 32
+
+
+def greedy(rows, n_features, fit, palette, seed=0):
+    """Greedy coloring of the graph of rows (sets of codes), in the order of codes."""
+    neighbors, _ = cooccurrence(rows, n_features)
+    columns = [[row for row in rows if v in row] for v in range(n_features)]
+    colors, mass, forced, conflicts = {}, Counter(), 0, 0
+    n_open = palette if fit == "random" else 0
+    for v in range(n_features):
+        taken = {colors[u] for u in neighbors[v] if u in colors}
+        free = [c for c in range(n_open) if c not in taken]
+        if fit == "random":
+            choice = free[draw(seed, v, len(free))] if free else None
+        elif free:
+            choice = free[0] if fit == "first-fit" else min(free, key=lambda c: (mass[c], c))
+        else:
+            choice = n_open if n_open < palette else None
+        if choice is None:
+            met = [sum(any(colors.get(u) == c for u in row) for row in columns[v]) for c in range(n_open)]
+            choice = min(range(n_open), key=lambda c: (met[c], mass[c], c))
+            forced, conflicts = forced + 1, conflicts + met[choice]
+        n_open = max(n_open, choice + 1)
+        colors[v] = choice
+        mass[choice] += len(columns[v])
+    return [colors[v] for v in range(n_features)], n_open, forced, conflicts
+
+
+def represent(rows, colors):
+    """Rows with the highest code of each color, ascending."""
+    return [sorted({colors[v]: v for v in sorted(row)}.values()) for row in rows]
+
+
+def expected_collisions(rows, n_features, palette, seed):
+    """The certificate of a random coloring, every feature counted."""
+    counts = [sum(v in row for row in rows) for v in range(n_features)]
+    neighbors, edges = cooccurrence(rows, n_features)
+    colors, _, _, conflicts = greedy(rows, n_features, "random", palette, seed)
+    total = conflicts
+    for v in range(n_features):
+        free = palette - len({colors[u] for u in neighbors[v] if u < v})
+        once = sum(edges[u, v] == 1 and counts[u] > 1 for u in neighbors[v] if u < v)
+        if counts[v] > 1 and free:
+            total += once / free
+    return total / len(rows)

@@ -94,6 +94,9 @@ if JIT_IS_OFF:
     def prefetch(data: Any, at: Any) -> None:
         pass
 
+    def count_ones(word: Any) -> Any:
+        return np.uint64(int(word).bit_count())
+
     def trailing_zeros(word: Any) -> Any:
         word = int(word)
         return np.uint64((word & -word).bit_length() - 1 if word else 64)
@@ -142,6 +145,15 @@ else:
             return context.get_dummy_value()
 
         return signature, generate
+
+    @intrinsic
+    def count_ones(typingctx: Any, word: Any) -> Any:
+        """The number of one bits of a uint64."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.uint64(types.uint64), generate
 
     @intrinsic
     def trailing_zeros(typingctx: Any, word: Any) -> Any:

@@ -41,6 +41,29 @@ def test_describe_prints_the_figures_of_a_data_set(fruit):
     assert "rows" in plain and "sparse features" in plain
 
 
+def test_graph_prints_colors_and_collisions(fruit, tmp_path):
+    (tmp_path / "test.tokens").write_bytes(b"1 red round long new\n0\n")
+    args = ["graph", fruit, "--test", tmp_path / "test.tokens", "--json", "--dense-threshold", 2]
+    assert json.loads(chromatic(*args).stdout) == {
+        "rows": 4,
+        "dense_features": 0,
+        "sparse_features": 4,
+        "avg_nnz": 1.5,
+        "max_nnz": 2,
+        "pairs_per_row": 0.5,
+        "colors": 2,
+        "color_lower_bound": 2,
+        "forced": 0,
+        "conflicts": 0,
+        "test_rows": 2,
+        "collisions": 0.5,
+        "unseen_features": 1,
+    }
+    random = chromatic(*args, "--coloring", "random")
+    assert json.loads(random.stdout)["colors"] == 4
+    assert b"rows drawn alike" in random.stderr
+
+
 def test_convert_goes_from_any_format_to_any(fruit, tmp_path):
     for name in ("a.parquet", "b.npz", "c.vw.gz", "d.svm.zst"):
         assert chromatic("convert", fruit, "-o", tmp_path / name).returncode == 0
@@ -68,6 +91,8 @@ def test_pipes_work_at_both_ends():
         (["describe", "-", "--format", "xml"], b"1 1", "chromatic: format is 'xml'; expected one of"),
         (["describe", "-", "--threads", "0"], b"1 1", "chromatic: the number of threads is 0"),
         (["convert", "-", "-o", "out.xyz"], b"1 1", "chromatic: cannot tell the format to write"),
+        (["graph", "-", "--max-colors", "0"], b"1 1", "chromatic: max_colors is 0; expected 1 to"),
+        (["graph", "-", "--max-colors", "x"], b"1 1", "chromatic: max_colors is 'x'; expected a number"),
         (["describe", "-", "--features", "integer"], b"1 5000000000:1", "expected an integer feature"),
     ],
 )
@@ -135,7 +160,7 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_help_has_an_example_for_every_command():
-    for command in ("describe", "convert"):
+    for command in ("describe", "convert", "graph"):
         assert f"Example: chromatic {command}" in chromatic(command, "--help").stdout.decode()
 
 

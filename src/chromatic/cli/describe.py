@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from chromatic.cli import options
 
 
@@ -35,21 +32,10 @@ def describe(
             keep_names=False,
         )
     options.say_what_was_left_out(data.skipped_lines, data.ignored_numbers, data.missing_numbers)
-    figures = {
-        "rows": data.rows.n_rows,
-        "dense_features": len(data.vocabulary.dense_names),
-        "sparse_features": len(data.vocabulary),
-        "avg_nnz": data.rows.average_nnz,
-        "max_nnz": data.rows.largest_nnz,
+    figures = options.size_of(data) | {
         "positive_rate": data.rows.positive_rate,
         "elided_values": data.rows.elided_values,
         "dropped_features": data.vocabulary.dropped_features,
         "skipped_lines": data.skipped_lines,
     }
-    print(json.dumps(figures) if json_ else "\n".join(map(_line, figures.items())))
-
-
-def _line(figure: tuple[str, Any]) -> str:
-    name, value = figure
-    shown = f"{value:,.4g}" if isinstance(value, float) else "-" if value is None else f"{value:,}"
-    return f"{name.replace('_', ' '):<18}{shown:>15}"
+    options.show(figures, json_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from chromatic.data import Reader
+    from chromatic.data import Dataset, Reader
 
 log = logging.getLogger("chromatic")
 
@@ -64,6 +65,27 @@ def progress_bar(what: str, total: int | None) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+def size_of(data: Dataset) -> dict[str, Any]:
+    """The paper's figures of a data set; those of nnz are of sparse features only."""
+    return {
+        "rows": data.rows.n_rows,
+        "dense_features": len(data.vocabulary.dense_names),
+        "sparse_features": len(data.vocabulary),
+        "avg_nnz": data.rows.average_nnz,
+        "max_nnz": data.rows.largest_nnz,
+    }
+
+
+def show(figures: dict[str, Any], as_json: bool) -> None:
+    """Print figures, a line each or as JSON."""
+    if as_json:
+        print(json.dumps(figures))
+        return
+    for name, value in figures.items():
+        shown = f"{value:,.4g}" if isinstance(value, float) else "-" if value is None else f"{value:,}"
+        print(f"{name.replace('_', ' '):<22}{shown:>15}")
 
 
 def say_what_was_left_out(skipped_lines: int, ignored: int, missing: int) -> None:

@@ -19,6 +19,8 @@ class Rows:
     codes: npt.NDArray[np.uint32]
     labels: npt.NDArray[np.float64] | None  # n_rows
     dense: npt.NDArray[np.float32] | npt.NDArray[np.float64]  # n_rows × dense; float32 where exact
+    n_features: int  # sparse ones, in the vocabulary
+    vocabulary: int  # the fingerprint of the vocabulary that codes the rows
     elided_values: int = 0  # values other than 1 of sparse features, which count as presence
     unseen: int = 0  # features that the vocabulary does not know, counted once per row
 
@@ -34,6 +36,12 @@ class Rows:
     @property
     def largest_nnz(self) -> int:
         return int(np.diff(self.indptr).max(initial=0))
+
+    @property
+    def pairs_per_row(self) -> float:
+        """Pairs of sparse features that share a row, a row: the edges that a graph would count."""
+        lengths = np.diff(self.indptr)
+        return float((lengths * (lengths - 1)).sum() / 2 / self.n_rows) if self.n_rows else 0.0
 
     @property
     def positive_rate(self) -> float | None:

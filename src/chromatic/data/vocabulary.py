@@ -14,7 +14,7 @@ from chromatic._numba import kernel, prefetch, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch
 from chromatic.data.counting import Counted, count, is_narrow
-from chromatic.data.hashing import MISSING, HashIndex, mix_integers
+from chromatic.data.hashing import MISSING, HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
@@ -58,6 +58,13 @@ class Vocabulary:
         if self.integers:
             return b"%d" % self.keys[code]
         return self.names[code] if self.names is not None else b"#%016x" % self.keys[code]
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A hash of the sparse features in their order: two vocabularies with one hash code alike."""
+        data = self.keys.view(np.uint8)
+        [fingerprint] = hash_spans(data, np.array([0]), np.array([len(data)]))
+        return int(fingerprint)
 
     def encode(self, batches: list[Batch], threads: int = 1) -> Rows:
         """Code other data by this vocabulary; features that it does not know are counted.
@@ -224,7 +231,16 @@ def _encode(
     batches.clear()
     codes.resize(at, refcheck=False)
     _, elided, unseen = totals.sum(axis=0)
-    return Rows(indptr, codes, labels, dense, int(elided), int(unseen))
+    return Rows(
+        indptr,
+        codes,
+        labels,
+        dense,
+        len(vocabulary),
+        vocabulary.fingerprint,
+        int(elided),
+        int(unseen),
+    )
 
 
 def _have_labels(batches: list[Batch]) -> bool:

@@ -1,0 +1,300 @@
+"""Greedy coloring of the co-occurrence graph without the graph.
+
+Two features are neighbors where they share a row. To color feature v greedily one needs only the
+colors already used in v's rows, so each row keeps a bitset of its colors: the bitsets of v's rows are
+joined, a free color is taken, and its bit is set in those rows. The colors are exactly those of a
+greedy coloring of the graph in the same order, and no edge is ever made. (The literature calls it
+partial distance-2 coloring.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import count_ones, inlined, kernel, prefetch, trailing_zeros
+from chromatic._threads import ordered_map
+from chromatic.coloring.transpose import Columns, transpose
+from chromatic.data.batch import NO_FIELD
+from chromatic.data.rows import Rows
+from chromatic.errors import InputError
+
+FITS = ("balanced", "first-fit", "random")
+MOST_COLORS = 1 << 20
+PIECE = 1 << 22  # entries colored at a time
+
+U64 = np.uint64
+_FIRST, _LEAST, _RANDOM = 0, 1, 2
+_COLOR_BITS = 20  # the low bits of a key; the mass stands above them
+_CLOSED = np.int64(1) << 62  # the key of a color that is not open
+_TAKEN = np.int64(1) << 61  # joined to the key of a color that is not free
+# The slots of `state`.
+_OPEN, _FORCED, _CONFLICTS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Coloring:
+    """A color for each sparse feature of a vocabulary."""
+
+    colors: npt.NDArray[np.int32]
+    n_colors: int
+    fit: str
+    palette: int | None  # the most colors that were allowed
+    seed: int
+    forced: int  # features that found no free color
+    conflicts: int  # rows in which a forced feature met its color
+    lower_bound: int  # no proper coloring has fewer colors: the largest row
+    vocabulary: int  # the fingerprint of the vocabulary
+    forbidden: npt.NDArray[np.int32]  # how many colors each feature found taken
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many features have each color."""
+        return np.bincount(self.colors, minlength=self.n_colors)
+
+    def check(self, rows: Rows) -> None:
+        """Refuse rows that another vocabulary codes."""
+        if rows.vocabulary != self.vocabulary:
+            raise InputError(
+                "the rows are coded by another vocabulary than the coloring's; expected rows read with "
+                "the vocabulary of the data that was colored"
+            )
+
+
+def color(
+    rows: Rows,
+    fit: str = "balanced",
+    max_colors: int | str = "proper",
+    *,
+    seed: int = 0,
+    fields: npt.NDArray[np.int32] | None = None,
+    order: str = "count",
+    columns: Columns | None = None,
+    threads: int = 1,
+) -> Coloring:
+    """Color the features of rows, the most frequent first.
+
+    `fit`: "first-fit" takes the lowest free color, "balanced" the open one with the least mass (sum of
+    counts), opening another only when none is free, "random" a uniform free one of the palette.
+    `max_colors` is the palette; "proper" gives as many as no collision needs. Where no color is free,
+    the one with the fewest conflicting rows is taken, then the least mass. With `fields`, features of a
+    field have its color, and the others get colors of their own after those.
+
+    >>> from chromatic.data import Reader
+    >>> rows = Reader().read([["a", "b"], ["a", "c"], ["d"]], dense_threshold=2).rows
+    >>> coloring = color(rows)
+    >>> coloring.n_colors, coloring.lower_bound, coloring.forced
+    (2, 2, 0)
+    """
+    _check(fit, max_colors, order)
+    columns = columns or transpose(rows, threads)
+    features = np.arange(rows.n_features)
+    first = 0
+    colors = np.zeros(rows.n_features, np.int32)
+    if fields is not None:
+        first = int(fields.max(initial=NO_FIELD)) + 1
+        features = np.flatnonzero(fields == NO_FIELD)
+        colors[:] = fields
+    palette = MOST_COLORS if isinstance(max_colors, str) else max_colors - first
+    if palette < 1 and len(features):
+        raise InputError(f"max_colors is {max_colors}; expected more than the {first} fields")
+    work = _Greedy(rows.n_rows, rows.n_features, fit, palette, seed)
+    work.run(columns, features)
+    colors[features] = work.colors[features] + first
+    return Coloring(
+        colors,
+        first + (int(work.state[_OPEN]) if len(features) else 0),
+        fit if fields is None else "fields",
+        None if isinstance(max_colors, str) else max_colors,
+        seed,
+        int(work.state[_FORCED]),
+        int(work.state[_CONFLICTS]),
+        rows.largest_nnz,
+        rows.vocabulary,
+        work.forbidden,
+    )
+
+
+def _check(fit: str, max_colors: int | str, order: str) -> None:
+    if fit not in FITS:
+        raise InputError(f"the fit is {fit!r}; expected one of {', '.join(FITS)}")
+    if order != "count":
+        raise InputError(f"the order is {order!r}; expected count")
+    if isinstance(max_colors, str):
+        if max_colors != "proper":
+            raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")
+        if fit == "random":
+            raise InputError("max_colors is 'proper'; a random coloring needs a number of colors")
+    elif not 1 <= max_colors <= MOST_COLORS:
+        raise InputError(f"max_colors is {max_colors}; expected 1 to {MOST_COLORS}, or 'proper'")
+
+
+class _Greedy:
+    """The arrays of a coloring under way."""
+
+    def __init__(self, n_rows: int, n_features: int, fit: str, palette: int, seed: int) -> None:
+        self.fit = {"first-fit": _FIRST, "balanced": _LEAST, "random": _RANDOM}[fit]
+        self.palette = palette
+        self.seed = seed
+        self.colors = np.zeros(n_features, np.int32)
+        self.forbidden = np.zeros(n_features, np.int32)
+        self.state = np.zeros(3, np.int64)
+        # A bitset of colors for each row. It begins narrow: most data never needs the whole palette.
+        words = (self.palette + 63) // 64 if self.fit == _RANDOM else 1
+        self.used = np.zeros((n_rows, words), np.uint64)
+        self.keys = np.full(64 * words, _CLOSED)
+        if self.fit == _RANDOM:
+            self.state[_OPEN] = self.palette
+            self.keys[: self.palette] = np.arange(self.palette)
+
+    def run(self, columns: Columns, features: npt.NDArray[np.int64]) -> None:
+        """Color the features in order, in pieces short enough to be interrupted between."""
+        entries = np.cumsum(columns.counts[features])
+        cuts = np.searchsorted(entries, np.arange(PIECE, len(columns.rows), PIECE))
+        for _ in ordered_map(lambda piece: self._color(columns, piece), np.split(features, cuts), 1):
+            pass
+
+    def _color(self, columns: Columns, features: npt.NDArray[np.int64]) -> None:
+        done = 0
+        while done < len(features):
+            done += _color(
+                (columns.indptr, columns.rows),
+                features[done:],
+                (self.fit, self.palette, self.seed),
+                self.used,
+                np.empty(self.used.shape[1], np.uint64),
+                self.keys,
+                np.zeros(self.keys.shape[0], np.int64),
+                self.state,
+                (self.colors, self.forbidden),
+            )
+            if done < len(features):
+                self._widen()
+
+    def _widen(self) -> None:
+        n_rows, words = self.used.shape
+        wider = np.zeros((n_rows, words + max(1, words // 2)), np.uint64)
+        wider[:, :words] = self.used
+        self.used = wider
+        keys = np.full(64 * wider.shape[1], _CLOSED)
+        keys[: 64 * words] = self.keys
+        self.keys = keys
+
+
+@kernel
+def _color(columns, features, options, used, taken, keys, conflicts, state, out):  # type: ignore[no-untyped-def]
+    """Color features in order; how many were colored before the bitsets became too narrow."""
+    indptr, rows = columns
+    fit, palette, seed = options
+    colors, forbidden = out
+    words = len(taken)
+    for k in range(len(features)):
+        v = features[k]
+        start, stop = indptr[v], indptr[v + 1]
+        for w in range(words):
+            taken[w] = U64(0)
+        for i in range(start, stop):
+            if i + 8 < len(rows):
+                prefetch(used, np.int64(rows[i + 8]) * words)
+            row = np.int64(rows[i])
+            for w in range(words):
+                taken[w] |= used[row, w]
+        if fit == _FIRST:
+            choice = _lowest_free(taken)
+        elif fit == _LEAST:
+            choice = _lightest_free(taken, keys)
+        else:
+            choice = _random_free(taken, palette, seed, v, forbidden)
+        if choice < 0 and state[_OPEN] < palette:
+            choice = state[_OPEN]
+        if choice < 0 or choice >= palette:
+            choice = _fewest_conflicts(indptr, rows, v, used, keys, conflicts, state)
+        elif choice >= 64 * words:
+            return k
+        if choice >= state[_OPEN]:
+            keys[choice] = choice
+            state[_OPEN] = choice + 1
+        keys[choice] += (stop - start) << _COLOR_BITS
+        colors[v] = choice
+        word, bit = choice >> 6, U64(1) << U64(choice & 63)
+        for i in range(start, stop):
+            used[np.int64(rows[i]), word] |= bit
+    return len(features)
+
+
+@inlined
+def _lowest_free(taken):  # type: ignore[no-untyped-def]
+    w = np.int64(0)
+    while w < len(taken) and ~taken[w] == U64(0):
+        w += 1
+    found = w * 64
+    if w < len(taken):
+        found += np.int64(trailing_zeros(~taken[w]))
+    return found
+
+
+@inlined
+def _lightest_free(taken, keys):  # type: ignore[no-untyped-def]
+    """The open free color with the smallest key, -1 where there is none.
+
+    A key is mass and color in one integer, so that a plain minimum finds the least mass and, among
+    equals, the lowest color; it runs over whole words, without a branch, as vectors do.
+    """
+    best = _CLOSED
+    for w in range(len(taken)):
+        word = taken[w]
+        for b in range(64):
+            in_use = np.int64((word >> U64(b)) & U64(1)) << 61
+            best = min(best, keys[64 * w + b] | in_use)
+    return best & ((1 << _COLOR_BITS) - 1) if best < _TAKEN else np.int64(-1)
+
+
+@inlined
+def _random_free(taken, palette, seed, v, forbidden):  # type: ignore[no-untyped-def]
+    """A uniform free color of the palette, -1 where there is none: a hash of seed and v draws it."""
+    free = np.int64(0)
+    for w in range(len(taken)):
+        if palette - 64 * w < 64:  # what lies beyond the palette is not free
+            taken[w] |= ~((U64(1) << U64(palette - 64 * w)) - U64(1))
+        free += np.int64(count_ones(~taken[w]))
+    forbidden[v] = palette - free
+    z = (U64(seed) ^ (U64(v) * U64(0xD1342543DE82EF95))) + U64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
+    z = z ^ (z >> U64(31))
+    left = np.int64(((z >> U64(32)) * U64(free)) >> U64(32))
+    choice = np.int64(-1)
+    if free > 0:
+        at = np.int64(0)
+        while left >= np.int64(count_ones(~taken[at])):
+            left -= np.int64(count_ones(~taken[at]))
+            at += 1
+        word = ~taken[at]
+        for _ in range(left):
+            word &= word - U64(1)
+        choice = 64 * at + np.int64(trailing_zeros(word))
+    return choice
+
+
+@kernel
+def _fewest_conflicts(indptr, rows, v, used, keys, conflicts, state):  # type: ignore[no-untyped-def]
+    """The color that the fewest of v's rows use, then the lightest; counts what is forced."""
+    n_open = state[_OPEN]
+    for c in range(n_open):
+        conflicts[c] = 0
+    for i in range(indptr[v], indptr[v + 1]):
+        row = np.int64(rows[i])
+        for w in range(used.shape[1]):
+            word = used[row, w]
+            while word != U64(0):
+                conflicts[64 * w + np.int64(trailing_zeros(word))] += 1
+                word &= word - U64(1)
+    best = np.int64(0)
+    for c in range(1, n_open):
+        if conflicts[c] < conflicts[best] or (conflicts[c] == conflicts[best] and keys[c] < keys[best]):
+            best = np.int64(c)
+    state[_FORCED] += 1
+    state[_CONFLICTS] += conflicts[best]
+    return best

@@ -1,0 +1,77 @@
+"""What holds only on average, on data large enough to show it."""
+
+import numpy as np
+import pytest
+
+from chromatic.coloring import certify, collisions, color, transpose
+from chromatic.data import Reader
+
+
+def drawn(rows, seed):
+    """Rows drawn alike: some eight features of a heavy tail over five thousand."""
+    random = np.random.default_rng(seed)
+    return [np.unique((5000 ** random.random(8)).astype(int)).tolist() for _ in range(rows)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    train = Reader().read(drawn(4000, seed=1))
+    return train.rows, Reader().read(drawn(4000, seed=2), vocabulary=train.vocabulary).rows
+
+
+def test_free_colors_are_drawn_uniformly():
+    rows = Reader().read([[1]], dense_threshold=2).rows
+    drawn = np.bincount([color(rows, "random", 8, seed=seed).colors[0] for seed in range(4000)])
+    chi_square = ((drawn - 500) ** 2 / 500).sum()
+    assert len(drawn) == 8 and chi_square < 24.3, "0.1 % of uniform samples are this uneven"
+
+
+def test_the_certificate_holds_on_rows_drawn_alike(data):
+    train, test = data
+    columns = transpose(train)
+    promised, seen = [], []
+    for seed in range(20):
+        found = color(train, "random", 300, seed=seed, columns=columns)
+        promised.append(certify(train, columns, found).expected)
+        seen.append(collisions(test, found).mean)
+    assert 0.5 * np.mean(promised) < np.mean(seen) < np.mean(promised)
+
+
+def test_a_sample_of_the_features_estimates_the_certificate(data):
+    train, _ = data
+    columns = transpose(train)
+    found = color(train, "random", 300, columns=columns)
+    whole, part = certify(train, columns, found), certify(train, columns, found, sample=1000)
+    assert part.sampled == 1000 and part.standard_error > 0
+    assert abs(part.expected - whole.expected) < 4 * part.standard_error
+
+
+def test_threads_change_nothing(data):
+    train, test = data
+    one, two = (color(train, "balanced", 20, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.colors, two.colors)
+    assert collisions(test, one, threads=1) == collisions(test, two, threads=3)
+    found = color(train, "random", 300)
+    columns = transpose(train)
+    assert certify(train, columns, found, 500, threads=1) == certify(train, columns, found, 500, threads=2)
+
+
+def test_npm_needs_as_few_colors_and_collides_as_rarely_as_told(npm):
+    train = Reader().read(npm / "train.svm.xz", keep_names=False)
+    test = Reader().read(npm / "test.svm.xz", vocabulary=train.vocabulary).rows
+    columns = transpose(train.rows, 2)
+    first_fit = color(train.rows, "first-fit", columns=columns)
+    balanced = color(train.rows, columns=columns)
+    assert first_fit.n_colors == 109 and balanced.n_colors <= 140
+    assert collisions(test, first_fit).mean == pytest.approx(0.259, abs=0.001)
+    assert collisions(test, balanced).mean <= 0.07
+    assert collisions(train.rows, balanced).dropped == 0
+    drawn = color(train.rows, "random", 256, columns=columns)
+    assert collisions(test, drawn).mean < certify(train.rows, columns, drawn).expected < 0.045
+
+
+def test_rows_heavier_than_the_palette_do_not_break_it(debian_survival):
+    rows = Reader().read(debian_survival / "train.svm.xz").rows
+    found = color(rows, max_colors=128)
+    assert (found.n_colors, found.lower_bound) == (128, 3373)
+    assert found.forced > 0 and found.conflicts > 0
