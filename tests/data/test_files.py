@@ -134,6 +134,20 @@ def test_written_features_are_ascending_and_repeatable(tmp_path):
         assert (tmp_path / f"1.{suffix}").read_bytes() == (tmp_path / f"2.{suffix}").read_bytes()
 
 
+@pytest.mark.parametrize("suffix", ["svm", "vw", "parquet", "npz"])
+@pytest.mark.parametrize("kind", ["", "f"])
+def test_threads_and_chunks_do_not_change_a_byte(tmp_path, monkeypatch, suffix, kind):
+    monkeypatch.setattr("chromatic.data.writers.ROWS_PER_GROUP", 30)
+    lines = [f"{i % 2} " + " ".join(f"{kind}{i * j % 97 + j}:{j}" for j in range(1, 9)) for i in range(200)]
+    (tmp_path / "in.svm").write_text("\n".join(lines))
+    written = set()
+    for i, (size, threads) in enumerate([(64, 1), (500, 2), (1 << 20, 2)]):
+        batches = Reader(chunk_size=size, n_jobs=threads).batches(tmp_path / "in.svm")
+        write(batches, tmp_path / f"{i}.{suffix}", threads=threads)
+        written.add((tmp_path / f"{i}.{suffix}").read_bytes())
+    assert len(written) == 1
+
+
 def test_scipy_reads_our_npz(tmp_path):
     write(Reader().batches([{1: 2.0}, {0: 1}]), tmp_path / "x.npz")
     np.testing.assert_array_equal(sp.load_npz(tmp_path / "x.npz").toarray(), [[0, 2], [1, 0]])
@@ -184,6 +198,12 @@ def test_csv_and_tsv_have_typed_columns(tmp_path):
         data = Reader().read(tmp_path / name, dense_threshold=2)
         assert data.vocabulary.names.tolist() == [b"city=Rome"]
         assert data.rows.dense.tolist() == [[2.5], [0]]
+
+
+def test_bad_lines_of_csv_are_skipped_and_counted(tmp_path):
+    (tmp_path / "x.csv").write_text("label,city\n1,Rome\n0\n0,a,b\n1,Oslo\n")
+    data = Reader(on_bad_line="skip").read(tmp_path / "x.csv")
+    assert (data.rows.n_rows, data.skipped_lines) == (2, 2)
 
 
 def test_criteos_layout(tmp_path):

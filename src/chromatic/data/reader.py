@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chromatic._threads import ordered_map, thread_count
@@ -123,17 +123,22 @@ class Reader:
                 )
                 yield from reader.batches(chunks_of_lines(path, file, self.chunk_size), self.threads)
 
-    def _read_tables(self, path: str, file: Any, format: str) -> Iterator[Batch]:
+    def _read_tables(self, path: str, file: Any, format: str) -> list[Batch]:
         from chromatic.data.tables import batch_of_table, label_of, pieces, read_tables
+
+        skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
 
         def read(table: Any) -> Batch:
             return batch_of_table(table, label_of(table, self.label))
 
         try:
-            tables = pieces(read_tables(path, file, format))
-            yield from ordered_map(read, tables, self.threads)
+            tables = pieces(read_tables(path, file, format, skipped))
+            batches = list(ordered_map(read, tables, self.threads))
         except InputError as error:
             raise in_file(path, None, str(error)) from error
+        if skipped:
+            batches[-1] = replace(batches[-1], skipped_lines=len(skipped))
+        return batches
 
 
 def _paths(data: Any) -> list[str] | None:

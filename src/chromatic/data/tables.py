@@ -25,8 +25,13 @@ ROWS_PER_BATCH = 1 << 16
 CRITEO = ["label"] + [f"I{i}" for i in range(1, 14)] + [f"C{i}" for i in range(1, 27)]
 
 
-def read_tables(path: str, file: io.BufferedReader, format: str) -> Iterator[pa.Table]:
-    """The tables of a file: row groups of Parquet, batches of Arrow, blocks of CSV."""
+def read_tables(
+    path: str, file: io.BufferedReader, format: str, skipped: list[str] | None = None
+) -> Iterator[pa.Table]:
+    """The tables of a file: row groups of Parquet, batches of Arrow, blocks of CSV.
+
+    Bad lines of CSV are added to `skipped`, where it is given, and are an error where it is not.
+    """
     try:
         if format == "parquet":
             import pyarrow.parquet as pq
@@ -37,7 +42,7 @@ def read_tables(path: str, file: io.BufferedReader, format: str) -> Iterator[pa.
         elif format == "arrow":
             yield _read_arrow(path, file)
         else:
-            yield from _read_csv(file, format)
+            yield from _read_csv(file, format, skipped)
     except pa.ArrowInvalid as error:
         raise in_file(path, None, f"is not well-formed {format} ({error})".replace("\n", " ")) from error
 
@@ -58,12 +63,19 @@ def _read_arrow(path: str, file: io.BufferedReader) -> pa.Table:
     return pa.ipc.open_stream(file).read_all()
 
 
-def _read_csv(file: io.BufferedReader, format: str) -> Iterator[pa.Table]:
+def _read_csv(file: io.BufferedReader, format: str, skipped: list[str] | None) -> Iterator[pa.Table]:
     from pyarrow import csv
+
+    def on_bad_line(line: Any) -> str:
+        if skipped is None:
+            return "error"
+        skipped.append(line.text)
+        return "skip"
 
     criteo = format == "criteo"
     read = csv.ReadOptions(column_names=CRITEO if criteo else None, block_size=8 << 20)
-    parse = csv.ParseOptions(delimiter="," if format == "csv" else "\t")
+    delimiter = "," if format == "csv" else "\t"
+    parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=on_bad_line)
     convert = csv.ConvertOptions(strings_can_be_null=True)
     if criteo:
         types = {name: pa.float64() if name[0] in "lI" else pa.string() for name in CRITEO}

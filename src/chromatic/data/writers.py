@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import IO, Any
 
@@ -19,6 +20,7 @@ from chromatic.data.source import COMPRESSED, SUFFIXES
 from chromatic.errors import InputError
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
+ROWS_PER_GROUP = 1 << 16
 
 
 def write(
@@ -174,17 +176,40 @@ def _write_parquet(file: IO[bytes], batches: list[Batch]) -> None:
     import pyarrow.parquet as pq
 
     with_values = any(len(batch.value_at) for batch in batches)
+    as_text = all(_is_text(batch.tokens.names) for batch in batches if batch.tokens and batch.tokens.names)
     writer = None
-    for batch in batches:
-        table = _table(batch, with_values)
-        if writer is None:
-            writer = pq.ParquetWriter(file, table.schema)
+    for table in _row_groups(_table(batch, with_values, as_text) for batch in batches):
+        writer = writer or pq.ParquetWriter(file, table.schema)
         writer.write_table(table)
     if writer is not None:
         writer.close()
 
 
-def _table(batch: Batch, with_values: bool) -> Any:
+def _is_text(names: Names) -> bool:
+    import pyarrow as pa
+
+    try:
+        names.to_arrow().cast(pa.large_string())
+    except pa.ArrowInvalid:  # not UTF-8
+        return False
+    return True
+
+
+def _row_groups(tables: Iterable[Any]) -> Iterator[Any]:
+    """Tables of ROWS_PER_GROUP rows, however many the given ones have: the file is the same."""
+    import pyarrow as pa
+
+    rest = None
+    for table in tables:
+        rest = table if rest is None else pa.concat_tables([rest, table])
+        while rest.num_rows >= ROWS_PER_GROUP:
+            yield rest.slice(0, ROWS_PER_GROUP).combine_chunks()
+            rest = rest.slice(ROWS_PER_GROUP)
+    if rest is not None and rest.num_rows:
+        yield rest.combine_chunks()
+
+
+def _table(batch: Batch, with_values: bool, as_text: bool) -> Any:
     """The columns `label`, `features` (a list, or a map to values), and the numeric ones."""
     import pyarrow as pa
 
@@ -195,11 +220,7 @@ def _table(batch: Batch, with_values: bool) -> Any:
     if batch.tokens is not None:
         assert batch.tokens.names is not None
         names = batch.tokens.names.to_arrow()
-        try:
-            names = names.cast(pa.large_string())
-            features = names.take(features).cast(pa.string())
-        except pa.ArrowInvalid:  # not UTF-8
-            features = names.take(features).cast(pa.binary())
+        features = names.take(features).cast(pa.string() if as_text else pa.binary())
     offsets = pa.array(batch.indptr.astype(np.int32))
     if with_values:
         values = pa.array(batch.all_values())
