@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from itertools import pairwise
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 MASK = (1 << 64) - 1
@@ -256,3 +257,82 @@ def expected_collisions(rows, n_features, palette, seed):
         if counts[v] > 1 and free:
             total += once / free
     return total / len(rows)
+
+
+def entropy(rows, negatives):
+    """h of an interval: the label's entropy in nats, times the rows."""
+
+    def xlogx(x):
+        return x * math.log(x) if x > 0 else 0.0
+
+    return xlogx(rows) - xlogx(negatives) - xlogx(rows - negatives)
+
+
+def interval(groups, i, j):
+    return entropy(sum(groups.rows[i:j]), sum(groups.negatives[i:j]))
+
+
+def least_cost(groups, bins):
+    """The least cost of at most so many bins: every number of bins of every variable is tried."""
+    best = {0: 0.0}
+    for start, stop in zip(groups.starts[:-1], groups.starts[1:], strict=True):
+        layer, by_bins = {start: 0.0}, {}
+        for m in range(1, stop - start + 1):
+            layer = {
+                j: min(cost + interval(groups, i, j) for i, cost in layer.items() if i < j)
+                for j in range(start + m, stop + 1)
+            }
+            by_bins[m] = layer[stop]
+        best = {
+            used: min(cost + by_bins[used - u] for u, cost in best.items() if used - u in by_bins)
+            for used in range(1, bins + 1)
+            if any(used - u in by_bins for u in best)
+        }
+    return min(best.values())
+
+
+def greedy_ends(groups, bins):
+    """Add the best cut of all, one by one; of equal ones the leftmost."""
+    ends = set(groups.starts[1:].tolist())
+    while len(ends) < bins:
+        sides = sorted(ends | {0})
+        gains = []
+        for i, j in pairwise(sides):
+            for s in range(i + 1, j):
+                gain = interval(groups, i, j) - interval(groups, i, s) - interval(groups, s, j)
+                gains.append((gain, -s))
+        best = max(gains, default=(0.0, 0))
+        if best[0] <= 1e-12:
+            break
+        ends.add(-best[1])
+    return sorted(ends)
+
+
+def mix(z):
+    """The finalizer of SplitMix64."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
+    return z ^ (z >> 31)
+
+
+def row_hashes(rows, keys, seed):
+    """A hash of each row (a set of codes), of its number among equal ones, and of the seed."""
+    seen, hashes = Counter(), []
+    for row in rows:
+        total = sum(mix(keys[v]) for v in row) & MASK
+        number = mix((seen[total] + 0x9E3779B97F4A7C15) & MASK)
+        hashes.append(mix((total + number + mix((seed + 0xD1B54A32D192ED03) & MASK)) & MASK))
+        seen[total] += 1
+    return hashes
+
+
+def label_counts(rows, positive, fold, n_features, n_folds):
+    """Per feature and fold the rows and the positives; the last line is of all rows."""
+    counts = [[0] * n_folds for _ in range(n_features + 1)]
+    positives = [[0] * n_folds for _ in range(n_features + 1)]
+    for row, y, f in zip(rows, positive, fold, strict=True):
+        if f >= 0:
+            for v in [*row, n_features]:
+                counts[v][f] += 1
+                positives[v][f] += y
+    return counts, positives

@@ -1,0 +1,206 @@
+"""One-hot columns that keep the most mutual information with a binary label.
+
+Per color, the categories are its features and null (no feature of that color in the row). They are put
+in order of their smoothed positive rate and cut into bins, all colors competing for one budget; each
+bin but one is a column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import kernel
+from chromatic.coloring import Coloring
+from chromatic.data.rows import Rows
+from chromatic.encoding.quantize import Groups, quantize
+
+NO_COLUMN = np.int32(-1)
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """What turns the features of rows into columns.
+
+    The bins of color k are bin_starts[k] to bin_starts[k + 1], by rate; `cuts` are the upper rates of
+    all bins but each color's last, which has infinity. `columns` says the column of each bin, or
+    NO_COLUMN for the one that is left out.
+    """
+
+    prior: float
+    smoothing: float
+    rates: npt.NDArray[np.float64]  # smoothed, of each feature
+    bin_starts: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.float64]
+    columns: npt.NDArray[np.int32]  # of each bin
+    null_bins: npt.NDArray[np.int64]  # of each color
+    null_rates: npt.NDArray[np.float64]
+    n_columns: int
+    curve: list[tuple[int, float]]  # (columns, mutual information in nats a row)
+
+
+def smoothed(
+    positives: npt.NDArray[np.integer], counts: npt.NDArray[np.integer], prior: float, smoothing: float
+) -> npt.NDArray[np.float64]:
+    """(positives + a · prior) / (count + a); the prior where nothing was counted."""
+    below = counts + smoothing
+    return np.where(below > 0, (positives + smoothing * prior) / np.where(below > 0, below, 1.0), prior)
+
+
+def learn_codebook(
+    coloring: Coloring,
+    positives: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    *,
+    budget: int,
+    smoothing: float,
+    quantizer: str = "optimal",
+    null: str = "drop",
+    min_gain: float | None = None,
+) -> Codebook:
+    """Learn columns from counts of each feature, with those of all rows as the last element."""
+    n_rows, n_positive = int(counts[-1]), int(positives[-1])
+    prior = n_positive / n_rows
+    positives, counts = positives[:-1], counts[:-1]
+    n_colors = coloring.n_colors
+    null_counts = n_rows - np.bincount(coloring.colors, counts, n_colors).astype(np.int64)
+    null_positives = n_positive - np.bincount(coloring.colors, positives, n_colors).astype(np.int64)
+    rates = smoothed(positives, counts, prior, smoothing)
+    null_rates = smoothed(null_positives, null_counts, prior, smoothing)
+    groups, group_rates = _group(
+        np.concatenate((coloring.colors, np.arange(n_colors))),
+        np.concatenate((rates, null_rates)),
+        np.concatenate((counts, null_counts)).astype(np.float64),
+        n_colors,
+    )
+    extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
+    gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
+    found = quantize(groups, budget + extra, quantizer, gain)
+    cuts = _cuts(groups, group_rates, found.starts, found.ends)
+    null_bins = bins_of(np.arange(n_colors), null_rates, found.starts, cuts)
+    columns = np.zeros(found.n_bins, np.int32)
+    if null == "drop":
+        columns[_left_out(groups, found.starts, found.ends, null_bins, null_counts)] = NO_COLUMN
+    columns[columns == 0] = np.arange(int((columns == 0).sum()))
+    whole = _label_entropy(prior) * n_colors
+    curve = [(bins - extra, whole - cost / n_rows) for bins, cost in found.curve]
+    return Codebook(
+        prior,
+        smoothing,
+        rates,
+        found.starts,
+        cuts,
+        columns,
+        null_bins,
+        null_rates,
+        int(columns.max(initial=-1)) + 1,
+        curve,
+    )
+
+
+def columns_of(
+    codebook: Codebook, colors: npt.NDArray[np.int32], rates: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int32]:
+    """The column of each feature, by its rate among the cuts of its color."""
+    return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
+
+
+def encode(
+    rows: Rows, fold: npt.NDArray[np.int32], columns: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """CSR of the columns of rows without collisions; `columns` are of each feature in each fold."""
+    indptr = np.zeros(rows.n_rows + 1, np.int64)
+    out = np.empty(len(rows.codes), np.int32)
+    used = _encode(rows.indptr, rows.codes, fold, columns, indptr, out)
+    return indptr, out[:used]
+
+
+def bins_of(
+    colors: npt.NDArray[np.integer],
+    rates: npt.NDArray[np.float64],
+    bin_starts: npt.NDArray[np.int64],
+    cuts: npt.NDArray[np.float64],
+) -> npt.NDArray[np.int64]:
+    """The bin of each rate among its color's; a rate on a cut goes left."""
+    bins = np.empty(len(rates), np.int64)
+    _find_bins(np.asarray(colors, np.int64), rates, bin_starts, cuts, bins)
+    return bins
+
+
+def _group(
+    colors: npt.NDArray[np.int64],
+    rates: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.float64],
+    n_colors: int,
+) -> tuple[Groups, npt.NDArray[np.float64]]:
+    """Categories of one color and of equal rate are one: no cut between them can tell more."""
+    order = np.lexsort((rates, colors))
+    colors, rates, counts = colors[order], rates[order], counts[order]
+    new = np.concatenate(([True], (colors[1:] != colors[:-1]) | (rates[1:] != rates[:-1])))[: len(colors)]
+    first = np.flatnonzero(new)
+    rows = np.add.reduceat(counts, first) if len(first) else np.empty(0)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(colors[first], minlength=n_colors))))
+    return Groups(starts, rows, rows * (1.0 - rates[first])), rates[first]
+
+
+def _cuts(
+    groups: Groups,
+    rates: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Midpoints between the rates of neighboring groups."""
+    cuts = np.full(len(ends), np.inf)
+    inner = np.ones(len(ends), np.bool_)
+    inner[starts[1:] - 1] = False
+    at = ends[inner]
+    cuts[inner] = (rates[at - 1] + rates[at]) / 2
+    return cuts
+
+
+def _left_out(
+    groups: Groups,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    null_bins: npt.NDArray[np.int64],
+    null_counts: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The bin of each color that makes no column: null's, or the largest where null never occurs."""
+    rows, _ = groups.sums()
+    sizes = np.diff(np.concatenate(([0.0], rows[ends])))
+    out = null_bins.copy()
+    for k in np.flatnonzero(null_counts == 0):
+        out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
+    return out
+
+
+def _label_entropy(prior: float) -> float:
+    return float(-sum(p * np.log(p) for p in (prior, 1 - prior) if p > 0))
+
+
+@kernel
+def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untyped-def]
+    for i in range(len(rates)):
+        low, high = bin_starts[colors[i]], bin_starts[colors[i] + 1] - 1
+        while low < high:
+            middle = (low + high) // 2
+            if rates[i] <= cuts[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        bins[i] = low
+
+
+@kernel
+def _encode(indptr, codes, fold, columns, out_indptr, out):  # type: ignore[no-untyped-def]
+    at = np.int64(0)
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            column = columns[fold[row], codes[i]]
+            if column >= 0:
+                out[at] = column
+                at += 1
+        out_indptr[row + 1] = at
+    return at

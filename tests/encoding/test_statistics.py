@@ -1,0 +1,61 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chromatic.data import Reader
+from chromatic.data.hashing import mix_integers
+from chromatic.encoding.statistics import count_labels, estimating_half, folds_of, row_hashes, smoothing_of
+
+lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=20)
+
+
+def read(rows):
+    data = Reader().read(rows, dense_threshold=2)
+    return data.rows, [set(p.tolist()) for p in np.split(data.rows.codes, data.rows.indptr[1:-1])]
+
+
+@pytest.mark.kernels
+@given(lists, st.data())
+def test_labels_are_counted_by_feature_and_fold(lists, data):
+    rows, sets = read(lists)
+    positive = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    fold = data.draw(st.lists(st.integers(-1, 2), min_size=len(sets), max_size=len(sets)))
+    found = count_labels(rows, np.array(positive), np.array(fold, np.int32), 3)
+    counts, positives = naive.label_counts(sets, positive, fold, rows.n_features, 3)
+    assert found.rows.tolist() == counts
+    assert found.positives.tolist() == positives
+
+
+@pytest.mark.kernels
+@given(lists, st.integers(0, 2**64 - 1))
+def test_rows_hash_by_their_features_their_number_and_the_seed(lists, seed):
+    rows, sets = read(lists)
+    keys = mix_integers(np.arange(rows.n_features, dtype=np.uint32))
+    assert row_hashes(rows, keys, seed).tolist() == naive.row_hashes(sets, keys.tolist(), seed)
+
+
+def test_folds_and_halves_are_even_also_where_all_rows_are_equal():
+    rows, _ = read([[1, 2]] * 10_000)
+    hashes = row_hashes(rows, np.arange(2, dtype=np.uint64), seed=3)
+    folds = np.bincount(folds_of(hashes, 5))
+    assert len(folds) == 5 and abs(folds - 2000).max() < 160
+    for rate in (1, 2, 5):
+        assert estimating_half(hashes, rate).mean() == pytest.approx(2.0**-rate, rel=0.2)
+
+
+@pytest.mark.parametrize("weight", [0.5, 3.0, 30.0, 300.0])
+def test_smoothing_finds_the_weight_of_the_prior(weight):
+    random = np.random.default_rng(0)
+    rates = random.beta(0.25 * weight, 0.75 * weight, 20_000)
+    counts = random.integers(1, 200, 20_000)
+    positives = random.binomial(counts, rates)
+    assert smoothing_of(positives, counts, 0.25) == pytest.approx(weight, rel=0.15)
+
+
+def test_smoothing_stays_within_its_bounds():
+    counts = np.full(1000, 50)
+    assert smoothing_of(np.full(1000, 10), counts, 0.2) == pytest.approx(1000, rel=1e-3)
+    assert smoothing_of(np.repeat([0, 50], [800, 200]), counts, 0.2) == pytest.approx(0.1, rel=1e-3)
+    assert smoothing_of(np.zeros(0, np.int64), np.zeros(0, np.int64), 0.2) == 1.0
