@@ -8,8 +8,9 @@ from chromatic.coloring import color, represent
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
 from chromatic.encoding import learn_codebook
+from chromatic.encoding.encoded import NO_COLUMN, encode
 from chromatic.encoding.statistics import count_labels, folds_of, row_hashes, smoothing_of
-from chromatic.encoding.submodular import NO_COLUMN, columns_of, encode, smoothed
+from chromatic.encoding.submodular import columns_of, smoothed
 
 pytestmark = pytest.mark.kernels
 
@@ -66,10 +67,10 @@ def test_a_feature_falls_into_the_bin_of_its_rate(lists, draws, budget):
         cuts = codebook.cuts[codebook.bin_starts[k] : codebook.bin_starts[k + 1]]
         expected = next(i for i, cut in enumerate(cuts) if rate <= cut)
         assert columns[v] == codebook.columns[codebook.bin_starts[k] + expected]
-    indptr, encoded = encode(rows, np.zeros(rows.n_rows, np.int32), columns[None])
-    for row, part in enumerate(np.split(encoded, indptr[1:-1])):
+    encoded = encode(rows, columns[None], n_columns=codebook.n_columns)
+    for row, part in enumerate(np.split(encoded.columns, encoded.indptr[1:-1])):
         of_row = columns[rows.codes[rows.indptr[row] : rows.indptr[row + 1]]]
-        assert part.tolist() == of_row[of_row != NO_COLUMN].tolist()
+        assert part.tolist() == sorted(of_row[of_row != NO_COLUMN].tolist())
 
 
 def test_a_rate_where_nothing_was_counted_is_the_prior():

@@ -14,10 +14,8 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel
 from chromatic.coloring import Coloring
-from chromatic.data.rows import Rows
+from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.quantize import Groups, quantize
-
-NO_COLUMN = np.int32(-1)
 
 
 @dataclass(frozen=True)
@@ -107,16 +105,6 @@ def columns_of(
     return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
 
 
-def encode(
-    rows: Rows, fold: npt.NDArray[np.int32], columns: npt.NDArray[np.int32]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """CSR of the columns of rows without collisions; `columns` are of each feature in each fold."""
-    indptr = np.zeros(rows.n_rows + 1, np.int64)
-    out = np.empty(len(rows.codes), np.int32)
-    used = _encode(rows.indptr, rows.codes, fold, columns, indptr, out)
-    return indptr, out[:used]
-
-
 def bins_of(
     colors: npt.NDArray[np.integer],
     rates: npt.NDArray[np.float64],
@@ -191,16 +179,3 @@ def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untype
             else:
                 low = middle + 1
         bins[i] = low
-
-
-@kernel
-def _encode(indptr, codes, fold, columns, out_indptr, out):  # type: ignore[no-untyped-def]
-    at = np.int64(0)
-    for row in range(len(indptr) - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            column = columns[fold[row], codes[i]]
-            if column >= 0:
-                out[at] = column
-                at += 1
-        out_indptr[row + 1] = at
-    return at

@@ -1,0 +1,105 @@
+"""Rows as columns: what every encoding gives, and how it is made from a table of slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import kernel
+from chromatic.data.rows import Rows
+
+NO_COLUMN = np.int32(-1)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """CSR of the columns that come from sparse features, and the dense columns after them."""
+
+    indptr: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int32]
+    values: npt.NDArray[Any] | None  # None: all are 1
+    n_sparse_columns: int
+    dense: npt.NDArray[Any]  # rows × dense columns
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_sparse_columns + int(self.dense.shape[1])
+
+    def to_csr(self) -> Any:
+        """One scipy matrix of all columns."""
+        from scipy.sparse import csr_array, hstack
+
+        values = np.ones(len(self.columns)) if self.values is None else self.values
+        shape = len(self.indptr) - 1, self.n_sparse_columns
+        sparse = csr_array((values, self.columns, self.indptr), shape=shape)
+        if not self.dense.shape[1]:
+            return sparse
+        return csr_array(hstack([sparse, csr_array(self.dense)], format="csr"))
+
+
+def encode(
+    rows: Rows,
+    columns: npt.NDArray[np.int32],
+    fold: npt.NDArray[np.int32] | None = None,
+    values: npt.NDArray[Any] | None = None,
+    *,
+    n_columns: int,
+    null: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
+) -> Encoded:
+    """Replace the features of rows without collisions by columns, ascending within a row.
+
+    `columns` (and `values`) say what each feature becomes in each fold. With `null`, (colors of the
+    features, columns of absent colors), every color that a row has no feature of makes a column too.
+    """
+    fold = np.zeros(rows.n_rows, np.int32) if fold is None else fold
+    per_row = 0 if null is None else len(null[1])
+    indptr = np.zeros(rows.n_rows + 1, np.int64)
+    out = np.empty(len(rows.codes) if null is None else per_row * rows.n_rows, np.int32)
+    found = np.empty(len(out) if values is not None else 0, np.float64 if values is None else values.dtype)
+    table = np.empty((len(columns), 0)) if values is None else values
+    if null is None:
+        _encode(rows.indptr, rows.codes, fold, columns, table, indptr, out, found)
+    else:
+        present = np.empty(per_row, np.int32)
+        _encode_all_colors(rows.indptr, rows.codes, fold, columns, null[0], null[1], present, indptr, out)
+    used = indptr[-1]
+    return Encoded(indptr, out[:used], found[:used] if values is not None else None, n_columns, rows.dense)
+
+
+@kernel
+def _encode(indptr, codes, fold, columns, values, out_indptr, out, out_values):  # type: ignore[no-untyped-def]
+    at = np.int64(0)
+    for row in range(len(indptr) - 1):
+        start = at
+        for i in range(indptr[row], indptr[row + 1]):
+            column = columns[fold[row], codes[i]]
+            if column == NO_COLUMN:
+                continue
+            j = at
+            while j > start and out[j - 1] > column:
+                out[j] = out[j - 1]
+                if len(out_values):
+                    out_values[j] = out_values[j - 1]
+                j -= 1
+            out[j] = column
+            if len(out_values):
+                out_values[j] = values[fold[row], codes[i]]
+            at += 1
+        out_indptr[row + 1] = at
+
+
+@kernel
+def _encode_all_colors(indptr, codes, fold, columns, colors, null_columns, present, out_indptr, out):  # type: ignore[no-untyped-def]
+    """One column of every color; as they ascend with the colors, they are in order."""
+    n_colors = len(null_columns)
+    for row in range(len(indptr) - 1):
+        for k in range(n_colors):
+            present[k] = null_columns[k]
+        for i in range(indptr[row], indptr[row + 1]):
+            present[colors[codes[i]]] = columns[fold[row], codes[i]]
+        for k in range(n_colors):
+            out[row * n_colors + k] = present[k]
+        out_indptr[row + 1] = (row + 1) * n_colors

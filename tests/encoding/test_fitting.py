@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from chromatic.data import Reader
+from chromatic.encoding.fitting import Settings, fit
+from chromatic.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows with three fields and some tags; the label depends on the values of two fields."""
+    random = np.random.default_rng(0)
+    a, b, c = random.integers(0, [40, 300, 5000], (4000, 3)).T
+    score = random.normal(size=40)[a] + random.normal(size=300)[b]
+    labels = random.random(4000) < 1 / (1 + np.exp(-score))
+    rows = [
+        [f"a{i}", f"b{j}", f"c{k}", *(f"t{t}" for t in random.integers(0, 30, 2))]
+        for i, j, k in zip(a, b, c, strict=True)
+    ]
+    return Reader().read(rows), labels
+
+
+def same(one, two):
+    return (one.to_csr() != two.to_csr()).nnz == 0
+
+
+@pytest.mark.parametrize("null", ["drop", "emit"])
+@pytest.mark.parametrize("quantizer", ["optimal", "greedy", "sort"])
+@pytest.mark.parametrize("budget", [8, 40, 1000])
+def test_the_budget_is_a_ceiling(data, null, quantizer, budget):
+    train, labels = data
+    fitted = fit(train, labels, Settings(budget, null=null, quantizer=quantizer, min_gain=0.0))
+    assert fitted.training.n_columns <= budget
+    assert fitted.training.to_csr().shape == (4000, fitted.training.n_columns)
+    assert (np.diff(fitted.training.indptr) <= fitted.encoding.coloring.n_colors).all()
+
+
+def test_the_fitted_model_does_not_depend_on_the_folds(data):
+    train, labels = data
+    two, nine = (fit(train, labels, Settings(64, folds=folds)) for folds in (2, 9))
+    assert same(two.encoding.encode(train.rows), nine.encoding.encode(train.rows))
+    assert not same(two.training, nine.training)
+
+
+def test_without_leakage_control_training_rows_are_encoded_as_others(data):
+    train, labels = data
+    fitted = fit(train, labels, Settings(64, leakage="none"))
+    assert same(fitted.training, fitted.encoding.encode(train.rows))
+    assert len(fitted.training_rows) == 4000
+
+
+def test_a_split_leaves_the_other_rows_to_train_on(data):
+    train, labels = data
+    for rate in (1, 2):
+        fitted = fit(train, labels, Settings(64, leakage="split", split_rate=rate))
+        assert len(fitted.training_rows) == pytest.approx(4000 * (1 - 2**-rate), rel=0.05)
+        assert fitted.training.to_csr().shape[0] == 4000
+
+
+def test_the_paper_s_setting_emits_a_column_of_every_color(data):
+    train, labels = data
+    fitted = fit(train, labels, Settings.paper(100))
+    n_colors = fitted.encoding.coloring.n_colors
+    assert fitted.encoding.coloring.fit == "first-fit" and n_colors <= 50
+    assert (np.diff(fitted.training.indptr) == n_colors).all()
+    assert fitted.training.n_columns <= 100
+    assert (np.diff(fitted.training.columns.reshape(4000, n_colors), axis=1) > 0).all()
+
+
+def test_out_of_fold_columns_tell_less_of_the_label_than_leaking_ones():
+    """The labels of a feature seen once are known in sample, and not out of fold."""
+    rare = Reader().read([[f"r{i}"] for i in range(2000)])
+    coin = np.random.default_rng(1).random(2000) < 0.5
+    settings = {"smoothing": 0.01, "min_gain": 0.0}
+    leaking = fit(rare, coin, Settings(8, leakage="none", **settings)).training.to_csr().toarray()
+    honest = fit(rare, coin, Settings(8, **settings)).training.to_csr().toarray()
+    assert abs(np.corrcoef(leaking[:, 0], coin)[0, 1]) > 0.99
+    assert honest.std(axis=0).max() == 0, "no feature was seen outside its own fold"
+
+
+def test_threads_and_seeds(data):
+    train, labels = data
+    assert same(fit(train, labels, Settings(64), 1).training, fit(train, labels, Settings(64), 3).training)
+    assert not same(
+        fit(train, labels, Settings(64)).training, fit(train, labels, Settings(64, seed=1)).training
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": 0}, "the budget is 0; expected 1 column or more"),
+        ({"leakage": "some"}, "leakage is 'some'; expected one of crossfit, split, none"),
+        ({"quantizer": "best"}, "quantizer is 'best'"),
+        ({"null": "keep"}, "null is 'keep'"),
+        ({"folds": 1}, "folds is 1"),
+        ({"leakage": "split", "split_rate": 0}, "split_rate is 0"),
+        ({"smoothing": -1}, "smoothing is -1"),
+        ({"smoothing": "much"}, "smoothing is 'much'"),
+    ],
+)
+def test_impossible_settings_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        Settings(**options)
+
+
+def test_data_that_cannot_be_fitted_is_refused(data):
+    train, labels = data
+    with pytest.raises(InputError, match="all labels are the same"):
+        fit(train, np.ones_like(labels), Settings())
+    dense = Reader().read([["a", "b", "c"], ["a", "b"]])
+    with pytest.raises(InputError, match="the budget is 2 and there are 3 dense columns"):
+        fit(dense, np.array([True, False]), Settings(2))
+    with pytest.raises(InputError, match="coloring is 'fields'"):
+        fit(train, labels, Settings(coloring="fields"))
