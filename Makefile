@@ -7,9 +7,9 @@ KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
 .PHONY: demo test lint unit benchmark clean clean-kernels
 
 demo: $(VENV)/.ready
-	$(RUN)/chromatic describe examples/fruit.tokens
+	$(RUN)/chromatic describe examples/fruit.tokens --dense-threshold 1
+	$(RUN)/chromatic graph examples/fruit.tokens --dense-threshold 1
 	$(RUN)/chromatic convert examples/fruit.tokens -o $(VENV)/fruit.parquet
-	$(RUN)/chromatic describe $(VENV)/fruit.parquet
 
 test: $(VENV)/.ready-to-test lint unit
 	@echo "make test: all passed"

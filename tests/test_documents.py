@@ -23,8 +23,10 @@ def test_the_commands_of_the_readme_run(tmp_path):
     text = (ROOT / "README.md").read_text()
     commands = [line.strip() for line in re.findall(r"^    (?:zcat|chromatic) .*$", text, re.M)]
     assert len(commands) >= 5
-    (tmp_path / "clicks.svm.gz").write_bytes(gzip.compress(b"1 3:1 7:1\n0 3:1\n"))
-    (tmp_path / "more.svm.gz").write_bytes(gzip.compress(b"1 8:1\n"))
+    (tmp_path / "clicks.svm.gz").write_bytes(
+        gzip.compress(b"".join(b"1 %d:1 %d:1\n" % (i, i + 9) for i in range(30)))
+    )
+    (tmp_path / "more.svm.gz").write_bytes(gzip.compress(b"1 8:1\n" * 30))
     (tmp_path / "log.gz").write_bytes(gzip.compress(b"1 red round\n"))
     (tmp_path / "day_0.tsv").write_text("\t".join(["1", *["2"] * 13, *["cafe"] * 26]) + "\n")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

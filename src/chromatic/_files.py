@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from chromatic.errors import InputError
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -25,7 +27,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
+    target = check_target(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as raw:
@@ -39,6 +41,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def check_target(path: str) -> Path:
+    """Refuse a target whose folder is not there, or that is a folder itself."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
+    if target.is_dir():
+        raise InputError(f"{path}: is a folder; expected the name of a file to write")
+    return target
 
 
 @contextlib.contextmanager

@@ -91,6 +91,20 @@ def test_pipes_work_at_both_ends():
         (["describe", "-", "--format", "xml"], b"1 1", "chromatic: format is 'xml'; expected one of"),
         (["describe", "-", "--threads", "0"], b"1 1", "chromatic: the number of threads is 0"),
         (["convert", "-", "-o", "out.xyz"], b"1 1", "chromatic: cannot tell the format to write"),
+        (
+            ["convert", "-", "-o", "no/where.svm"],
+            b"1 1",
+            "there is no folder no; make it first",
+        ),
+        (["convert", "-", "-o", "x.npz.gz"], b"1 1", "npz is compressed within"),
+        (
+            ["convert", "-", "-o", "-", "--to", "csv"],
+            b"1 1",
+            "cannot write 'csv'; expected one of",
+        ),
+        (["describe", "-", "-"], b"1 1", "standard input (-) is named twice"),
+        (["graph", "-", "--test", "-"], b"1 1", "standard input (-) is named twice"),
+        (["graph", "-", "--seed", "-1"], b"1 1", "the seed is -1"),
         (["graph", "-", "--max-colors", "0"], b"1 1", "chromatic: max_colors is 0; expected 1 to"),
         (["graph", "-", "--max-colors", "x"], b"1 1", "chromatic: max_colors is 'x'; expected a number"),
         (["describe", "-", "--features", "integer"], b"1 5000000000:1", "expected an integer feature"),
@@ -114,7 +128,7 @@ def test_bad_lines_are_skipped_and_counted():
 
 
 def test_a_target_that_cannot_be_written_is_one_line_and_exit_code_1(fruit):
-    done = chromatic("convert", fruit, "-o", "/nowhere/at/all.svm")
+    done = chromatic("convert", fruit, "-o", "/proc/x.svm")
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1
 
 

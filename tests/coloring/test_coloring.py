@@ -29,7 +29,7 @@ def palette_for(fit, palette, rows):
 
 
 @pytest.mark.parametrize("fit", FITS)
-@given(lists, palettes, st.integers(-5, 1000))
+@given(lists, palettes, st.integers(0, 2**63 - 1))
 def test_colors_are_those_of_the_graph(fit, lists, palette, seed):
     rows, as_sets = read(lists)
     palette = palette_for(fit, palette, rows)
@@ -133,6 +133,8 @@ def test_nothing_to_color_is_no_error(lists):
         ({"max_colors": 0}, "max_colors is 0; expected 1 to"),
         ({"max_colors": -3}, "max_colors is -3"),
         ({"max_colors": "many"}, "max_colors is 'many'; expected a number, or 'proper'"),
+        ({"max_colors": 2.5}, "max_colors is 2.5"),
+        ({"seed": -1}, "the seed is -1; expected 0 to"),
         ({"fit": "best"}, "the fit is 'best'; expected one of balanced, first-fit, random"),
         ({"fit": "random"}, "a random coloring needs a number of colors"),
         ({"order": "degree"}, "the order is 'degree'; expected count"),

@@ -148,6 +148,60 @@ def test_threads_and_chunks_do_not_change_a_byte(tmp_path, monkeypatch, suffix, 
     assert len(written) == 1
 
 
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.csc_matrix])
+def test_npz_files_of_any_layout_are_read(tmp_path, layout):
+    dense = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    sp.save_npz(tmp_path / "x.npz", layout(dense))
+    assert_same_data(Reader().read(tmp_path / "x.npz"), Reader().read(dense))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"labels": np.ones(1)}, "its labels are not 3 finite numbers"),
+        ({"labels": np.ones((3, 1))}, "its labels are not 3"),
+        ({"labels": np.array([1, 0, np.nan])}, "its labels are not 3"),
+        ({"labels": np.array(["a"] * 3)}, "its labels are not 3"),
+        ({"indices": np.array([99, 0, 1])}, "is no npz file of a sparse matrix"),
+        ({"indptr": np.array([0, 1, 99, 3])}, "is no npz file of a sparse matrix"),
+        ({"name_offsets": np.array([0, 1, 2])}, "its names are not 3 strings"),
+        ({"name_offsets": np.array([0, 1, 2, 99])}, "its names are not 3"),
+        ({"name_offsets": np.array([0, 2, 1, 3])}, "its names are not 3"),
+        ({"name_bytes": np.frombuffer(b"aab", np.uint8)}, "two of its columns have one name"),
+    ],
+)
+def test_npz_files_are_checked(tmp_path, arrays, message):
+    write(Reader().batches([["a"], ["b"], ["c"]]), tmp_path / "x.npz")
+    with np.load(tmp_path / "x.npz") as good:
+        np.savez(tmp_path / "y.npz", **{**good, **arrays})
+    with pytest.raises(InputError, match=message):
+        Reader().read(tmp_path / "y.npz")
+
+
+def test_files_that_do_not_go_together_are_refused(tmp_path):
+    (tmp_path / "a.svm").write_bytes(b"1 a\n")
+    (tmp_path / "b.vw").write_bytes(b"|a b\n")
+    (tmp_path / "c.csv").write_bytes(b"label,x\n1,2\n")
+    (tmp_path / "d.csv").write_bytes(b"label,x\n1,y\n")
+    with pytest.raises(InputError, match=r"b\.vw: some rows have a label and some have none"):
+        Reader().batches([tmp_path / "a.svm", tmp_path / "b.vw"])
+    with pytest.raises(InputError, match=r"d\.csv: the numeric columns are none; expected .*: x"):
+        Reader().batches([tmp_path / "c.csv", tmp_path / "d.csv"])
+
+
+def test_a_numeric_column_and_a_feature_of_one_name_are_refused_in_text(tmp_path):
+    batches = Reader().batches(pa.table({"a": ["x"], "a=x": [7.0]}))
+    with pytest.raises(InputError, match="a numeric column and a feature have one name"):
+        write(batches, tmp_path / "x.svm")
+
+
+def test_the_text_na_is_a_value_and_no_missing_cell(tmp_path):
+    (tmp_path / "x.csv").write_text("label,c,n\n1,NA,NA\n0,US,3\n1,,4\n")
+    data = Reader().read(tmp_path / "x.csv", dense_threshold=2)
+    assert set(data.vocabulary.names.tolist()) == {b"c=NA", b"c=US"}
+    assert (data.rows.dense.ravel().tolist(), data.missing_numbers) == ([0, 3, 4], 1)
+
+
 def test_scipy_reads_our_npz(tmp_path):
     write(Reader().batches([{1: 2.0}, {0: 1}]), tmp_path / "x.npz")
     np.testing.assert_array_equal(sp.load_npz(tmp_path / "x.npz").toarray(), [[0, 2], [1, 0]])
@@ -173,6 +227,14 @@ def test_names_that_text_cannot_hold_are_refused(tmp_path, name, suffix):
     assert set(Reader().read(tmp_path / "x.parquet", dense_threshold=2).vocabulary.names.tolist()) == {
         b"fine",
         name.encode(),
+    }
+
+
+def test_features_that_begin_like_a_query_id_are_features(tmp_path):
+    write(Reader().batches([["qidai", "qi"]]), tmp_path / "x.svm")
+    assert set(Reader().read(tmp_path / "x.svm", dense_threshold=2).vocabulary.names.tolist()) == {
+        b"qidai",
+        b"qi",
     }
 
 
@@ -237,7 +299,7 @@ def test_arrow_files_and_streams(tmp_path):
         ("x.parquet", b"PAR1 but no more", "is not well-formed parquet"),
         ("x.arrow", b"ARROW1 but no more", "is not well-formed arrow"),
         ("x.csv", b"label,a\n1\n", "is not well-formed csv"),
-        ("x.npz", b"PK no zip", "is no npz file"),
+        ("x.npz", b"PK no zip", "is no npz file of a sparse matrix"),
         ("x.vw", b"1 |a b\n|a c\n", "some rows have a label"),
     ],
 )

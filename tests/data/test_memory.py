@@ -86,6 +86,16 @@ def test_categories_and_dates_and_integers_in_lists():
     assert Reader().read(pa.table({"f": [[1, 7], [7]]}), dense_threshold=2).vocabulary.integers
 
 
+def test_the_index_of_a_frame_is_no_column():
+    frame = pd.DataFrame({"city": ["x", "y", "z"]}, index=[7, 3, 5])
+    assert named(frame.iloc[1:]) == [{"city=y"}, {"city=z"}]
+    assert Reader().read(frame).vocabulary.numeric_names == ()
+
+
+def test_an_empty_text_is_absence():
+    assert named(pd.DataFrame({"city": ["", "y", None]})) == [set(), {"city=y"}, set()]
+
+
 def test_several_list_columns_are_told_apart():
     table = pa.table({"tags": [["a"]], "words": [["a"]]})
     assert named(table) == [{"tags=a", "words=a"}]
@@ -114,6 +124,15 @@ def test_a_table_of_numbers_alone_has_no_sparse_feature():
         (["a b", "c"], "no such file"),
         ([1, 2], "row 0 is 1; expected a list or set of features"),
         ([["a"], "b"], "row 1 is 'b'"),
+        ([pd.DataFrame({"a": ["x"]})], "expected a list or set of features"),
+        ([pd.Series(["a"])], "expected a list or set of features"),
+        ([["\ud800"]], "a feature is not valid text"),
+        (sp.csr_array([[1j]]), "a matrix of type complex128; expected real numbers"),
+        (pa.table({"f": [[0.5]]}), "the column 'f' has lists of double; expected lists of text"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns of the table have one name"),
+        (pd.DataFrame({"c": [1j]}), "mixed or unknown values"),
+        (pd.DataFrame(), "there are no rows"),
+        (pd.DataFrame({"a": []}), "there are no rows"),
         ([["a", 1]], "features of types int, str; expected all strings or all integers"),
         ([[-1]], "expected 0 to 4294967295"),
         ([{"a": None}], "the feature 'a' has the value None; expected a number or a string"),

@@ -25,9 +25,11 @@ def convert(
 
     Example: chromatic convert clicks.svm.gz more.svm.gz -o clicks.parquet
     """
+    from chromatic._files import check_target
     from chromatic.data.writers import format_to_write, write
 
-    to = to or format_to_write(output)  # a wrong name is told before the work, not after
+    to = format_to_write(output, to)  # what is wrong with the target is told before the work
+    check_target(output)
     with options.reader(
         inputs, format=format, features=features, label=label, on_bad_line=on_bad_line, n_jobs=threads
     ) as reader:

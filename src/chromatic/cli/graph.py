@@ -37,8 +37,10 @@ def graph(
     from chromatic.coloring.certificate import ASSUMES
     from chromatic.errors import InputError
 
-    if not (max_colors == "proper" or max_colors.lstrip("-").isdigit()):
-        raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper")
+    try:
+        palette: int | str = "proper" if max_colors == "proper" else int(max_colors)
+    except ValueError as error:
+        raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper") from error
     test = test or []
     with options.reader(
         [*train, *test],
@@ -54,7 +56,6 @@ def graph(
         if read is not None:
             options.say_what_was_left_out(read.skipped_lines, read.ignored_numbers, read.missing_numbers)
     columns = transpose(data.rows, reader.threads)
-    palette: int | str = "proper" if max_colors == "proper" else int(max_colors)
     if coloring == "random" and palette == "proper":
         palette = max(1, 2 * color(data.rows, columns=columns).n_colors)
     found = color(data.rows, coloring, palette, seed=seed, columns=columns)
@@ -68,6 +69,7 @@ def graph(
     if coloring == "random":
         certificate = certify(data.rows, columns, found, threads=reader.threads)
         figures["expected_collisions"] = certificate.expected
+        figures["standard_error"] = certificate.standard_error
         options.log.warning("expected collisions: %s", ASSUMES)
     if others is not None:
         figures |= {

@@ -47,7 +47,10 @@ def reader(paths: list[str], **options: Any) -> Iterator[Reader]:
     """A reader with these options that shows on a terminal how far it is."""
     from chromatic.data import Reader
     from chromatic.data.source import total_size
+    from chromatic.errors import InputError
 
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) is named twice; expected it once at most")
     with progress_bar("reading", total_size(paths)) as progress:
         yield Reader(progress=progress, **options)
 
@@ -69,6 +72,10 @@ def progress_bar(what: str, total: int | None) -> Iterator[Any]:
 
 def size_of(data: Dataset) -> dict[str, Any]:
     """The paper's figures of a data set; those of nnz are of sparse features only."""
+    if data.rows.labels is None:
+        log.warning("the rows have no labels; in a table, --label names their column")
+    if not len(data.vocabulary) and data.vocabulary.dense_names:
+        log.warning("all features are dense; a higher --dense-threshold makes them sparse")
     return {
         "rows": data.rows.n_rows,
         "dense_features": len(data.vocabulary.dense_names),

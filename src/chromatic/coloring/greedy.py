@@ -10,6 +10,7 @@ partial distance-2 coloring.)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +89,7 @@ def color(
     >>> coloring.n_colors, coloring.lower_bound, coloring.forced
     (2, 2, 0)
     """
-    _check(fit, max_colors, order)
+    _check(fit, max_colors, order, seed)
     columns = columns or transpose(rows, threads)
     features = np.arange(rows.n_features)
     first = 0
@@ -117,9 +118,11 @@ def color(
     )
 
 
-def _check(fit: str, max_colors: int | str, order: str) -> None:
+def _check(fit: str, max_colors: int | str, order: str, seed: int) -> None:
     if fit not in FITS:
         raise InputError(f"the fit is {fit!r}; expected one of {', '.join(FITS)}")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
     if order != "count":
         raise InputError(f"the order is {order!r}; expected count")
     if isinstance(max_colors, str):
@@ -127,7 +130,7 @@ def _check(fit: str, max_colors: int | str, order: str) -> None:
             raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")
         if fit == "random":
             raise InputError("max_colors is 'proper'; a random coloring needs a number of colors")
-    elif not 1 <= max_colors <= MOST_COLORS:
+    elif not isinstance(max_colors, Integral) or not 1 <= max_colors <= MOST_COLORS:
         raise InputError(f"max_colors is {max_colors}; expected 1 to {MOST_COLORS}, or 'proper'")
 
 

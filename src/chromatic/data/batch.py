@@ -10,6 +10,7 @@ import numpy.typing as npt
 from chromatic._numba import kernel, sort_slice
 from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names
+from chromatic.errors import InputError
 
 NO_FIELD = -1
 
@@ -101,6 +102,27 @@ class Batch:
         hashes = mix_integers(self.ids)
         ids, first = HashIndex().add(hashes)
         return replace(self, ids=ids, tokens=Tokens(hashes[first], integers=self.ids[first]))
+
+
+def have_labels(batches: list[Batch]) -> bool:
+    """Whether the rows have labels; that some do and some do not is an error."""
+    labelled = sum(batch.labels is not None for batch in batches)
+    if 0 < labelled < len(batches):
+        raise InputError("some rows have a label and some have none; expected all or none")
+    return labelled > 0
+
+
+def check_numeric_columns(found_names: tuple[bytes, ...], expected: tuple[bytes, ...]) -> None:
+    """Refuse rows whose numeric columns are not those of the rows before."""
+    if found_names == expected:
+        return
+    found, wanted = (
+        b", ".join(names).decode("utf-8", "replace") or "none" for names in (found_names, expected)
+    )
+    raise InputError(
+        f"the numeric columns are {found}; expected those of the data before: {wanted} (a column of "
+        "numbers in one file may be text in another)"
+    )
 
 
 def intern(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import chain
 from typing import Any
 
@@ -38,6 +38,8 @@ def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
 
 def batch_of_csr(matrix: Any) -> Batch:
     """A matrix's column j is the integer feature j; in scipy's manner, repeated entries add up."""
+    if matrix.dtype.kind not in "biuf":
+        raise InputError(f"a matrix of type {matrix.dtype}; expected real numbers")
     if matrix.shape[1] > 1 << 32:
         raise InputError(f"a matrix of {matrix.shape[1]:,} columns; expected at most 4294967296")
     if not matrix.has_canonical_format:
@@ -54,7 +56,7 @@ def batch_of_csr(matrix: Any) -> Batch:
 
 def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
     for i, row in enumerate(rows):
-        if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+        if not isinstance(row, (list, tuple, Set, Mapping)) and not _is_vector(row):
             raise InputError(
                 f"row {i:,} is {_shown(row)}; expected a list or set of features, or a dict of "
                 "features and values"
@@ -80,7 +82,10 @@ def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         ids, found = _integers(tokens), None
     elif kinds <= {str, bytes, np.str_, np.bytes_}:
-        packed = Names.pack(t if isinstance(t, bytes) else t.encode() for t in tokens)
+        try:
+            packed = Names.pack(t if isinstance(t, bytes) else t.encode() for t in tokens)
+        except UnicodeEncodeError as error:
+            raise InputError(f"a feature is not valid text ({error}); expected text or bytes") from error
         ids, found = intern(packed.data, packed.offsets[:-1], packed.offsets[1:])
     else:
         raise InputError(
@@ -88,6 +93,10 @@ def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
             "strings or all integers"
         )
     return distinct_per_row(Batch.of(indptr, ids, found, values))
+
+
+def _is_vector(row: Any) -> bool:
+    return isinstance(row, np.ndarray) and row.ndim == 1
 
 
 def _with_value(token: Any, value: Any) -> tuple[Any, float]:
@@ -114,6 +123,8 @@ def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
 
     try:
         frame = nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError("two columns of the table have one name; expected different names") from error
     except TypeError as error:
         raise InputError(
             f"data of type {type(data).__name__}; expected a path, a scipy matrix, a list of tokens, "
@@ -124,8 +135,8 @@ def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
     from chromatic.data.tables import batch_of_table, label_of, pieces
 
     try:
-        table = frame.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        table = frame.to_arrow().select(frame.columns)  # without pandas' index
+    except (pa.ArrowInvalid, TypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(
             f"the table has a column of mixed or unknown values ({error}); expected numbers, text, or "
             "lists of text or of integers".replace("\n", " ")
@@ -135,5 +146,5 @@ def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).split())
     return text if len(text) <= 40 else text[:37] + "..."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from dataclasses import replace
 from typing import IO, Any
 
@@ -16,24 +17,67 @@ from chromatic.data.memory import batch_of_csr
 from chromatic.data.names import Names
 from chromatic.errors import in_file
 
+_DAMAGE = (
+    KeyError,
+    ValueError,
+    TypeError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
 
 def read_npz(path: str, file: IO[bytes]) -> Batch:
     """One batch; column j is the integer j, or the j-th name where there are names."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import load_npz
 
+    data = io.BytesIO(file.read())
     try:
-        with np.load(io.BytesIO(file.read()), allow_pickle=False) as arrays:
-            parts = arrays["data"], arrays["indices"], arrays["indptr"]
-            batch = batch_of_csr(csr_array(parts, shape=tuple(arrays["shape"])))
-            if "labels" in arrays:
-                batch = replace(batch, labels=arrays["labels"].astype(np.float64))
-            if "name_bytes" not in arrays:
-                return batch
-            names = Names(arrays["name_offsets"].astype(np.int64), arrays["name_bytes"])
-    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise in_file(path, None, f"is no npz file of a CSR matrix ({error})") from error
+        matrix = load_npz(data).tocsr()
+        matrix.check_format(full_check=True)
+        data.seek(0)
+        with np.load(data, allow_pickle=False) as arrays:
+            labels = arrays.get("labels")
+            offsets, text = arrays.get("name_offsets"), arrays.get("name_bytes")
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+    ) as e:
+        raise in_file(path, None, f"is no npz file of a sparse matrix ({e})".replace("\n", " ")) from e
+    n_rows, n_columns = matrix.shape
+    batch = batch_of_csr(matrix)
+    if labels is not None:
+        if labels.shape != (n_rows,) or labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
+            raise in_file(path, None, f"its labels are not {n_rows:,} finite numbers, one a row")
+        batch = replace(batch, labels=labels.astype(np.float64))
+    if offsets is None and text is None:
+        return batch
+    names = _names(offsets, text, n_columns)
+    if names is None:
+        raise in_file(path, None, f"its names are not {n_columns:,} strings, one a column")
     hashes = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
+    if len(np.unique(hashes)) < n_columns:
+        raise in_file(path, None, "two of its columns have one name; expected different ones")
     return replace(batch, tokens=Tokens(hashes, names))
+
+
+def _names(offsets: Any, text: Any, count: int) -> Names | None:
+    """Names from the arrays of a file, None where they do not fit together."""
+    if offsets is None or text is None or offsets.dtype.kind not in "iu" or text.dtype != np.uint8:
+        return None
+    if offsets.shape != (count + 1,) or text.ndim != 1:
+        return None
+    offsets = offsets.astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        return None
+    return Names(offsets, np.ascontiguousarray(text))
 
 
 def write_npz(file: IO[bytes], batches: list[Batch]) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from chromatic._threads import ordered_map, thread_count
-from chromatic.data.batch import Batch
+from chromatic.data.batch import Batch, check_numeric_columns, have_labels
 from chromatic.data.rows import Rows
 from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, opened
 from chromatic.data.text import TEXT_FORMATS, TextReader
-from chromatic.data.vocabulary import Vocabulary, learn
+from chromatic.data.vocabulary import Vocabulary, check_limits, learn
 from chromatic.errors import InputError, in_file
+
+log = logging.getLogger("chromatic")
 
 TABLE_FORMATS = ("parquet", "arrow", "csv", "tsv", "criteo")
 FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "npz")
@@ -32,7 +35,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Reader:
-    """How data is read. Every field has a flag on the command line.
+    """How data is read.
 
     >>> data = Reader().read([["a", "b"], ["a"], ["c"]], dense_threshold=0.5)
     >>> data.vocabulary.dense_names, len(data.vocabulary), data.rows.dense.ravel().tolist()
@@ -68,6 +71,7 @@ class Reader:
         With a vocabulary, the data is coded by it, and the other parameters play no part.
         """
         _one_of("values", values, ("elide", "distinct"))
+        check_limits(dense_threshold, min_count)
         batches = self.batches(data)
         notes = (
             sum(batch.skipped_lines for batch in batches),
@@ -105,7 +109,13 @@ class Reader:
             if not any(batch.n_rows for batch in read):
                 problem = "is empty" if not any(b.skipped_lines for b in read) else "has no good line"
                 raise in_file(path, None, f"{problem}; expected at least one row")
+            log.info("%s: %s rows", path, f"{sum(batch.n_rows for batch in read):,}")
             batches += read
+            try:
+                have_labels(batches)
+                check_numeric_columns(read[0].numeric_names, batches[0].numeric_names)
+            except InputError as error:
+                raise in_file(path, None, str(error)) from error
         return batches
 
     def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
@@ -129,13 +139,13 @@ class Reader:
         skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
 
         def read(table: Any) -> Batch:
-            return batch_of_table(table, label_of(table, self.label))
+            try:
+                return batch_of_table(table, label_of(table, self.label))
+            except InputError as error:
+                raise in_file(path, None, str(error)) from error
 
-        try:
-            tables = pieces(read_tables(path, file, format, skipped))
-            batches = list(ordered_map(read, tables, self.threads))
-        except InputError as error:
-            raise in_file(path, None, str(error)) from error
+        tables = pieces(read_tables(path, file, format, skipped))
+        batches = list(ordered_map(read, tables, self.threads))
         if skipped:
             batches[-1] = replace(batches[-1], skipped_lines=len(skipped))
         return batches

@@ -76,10 +76,10 @@ def _read_csv(file: io.BufferedReader, format: str, skipped: list[str] | None) -
     read = csv.ReadOptions(column_names=CRITEO if criteo else None, block_size=8 << 20)
     delimiter = "," if format == "csv" else "\t"
     parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=on_bad_line)
-    convert = csv.ConvertOptions(strings_can_be_null=True)
+    convert = csv.ConvertOptions()
     if criteo:
         types = {name: pa.float64() if name[0] in "lI" else pa.string() for name in CRITEO}
-        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
+        convert = csv.ConvertOptions(column_types=types, null_values=[""])
     with csv.open_csv(file, read, parse, convert) as reader:
         for batch in reader:
             yield pa.Table.from_batches([batch])
@@ -88,7 +88,7 @@ def _read_csv(file: io.BufferedReader, format: str, skipped: list[str] | None) -
 def pieces(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Tables cut into pieces of at most ROWS_PER_BATCH rows."""
     for table in tables:
-        for start in range(0, max(1, table.num_rows), ROWS_PER_BATCH):
+        for start in range(0, table.num_rows, ROWS_PER_BATCH):
             yield table.slice(start, ROWS_PER_BATCH)
 
 
@@ -183,8 +183,8 @@ def _labels(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
         labels = column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(
-            f"the label column {name!r} is of type {column.type}; expected numbers, or name another "
-            "column as the label"
+            f"the label column {name!r} is of type {column.type}; expected numbers: write its values as 0 "
+            "and 1, or name another column as the label"
         ) from error
     if not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
@@ -205,6 +205,10 @@ def _of_set(name: str, column: pa.Array, prefix: bool) -> _Column:
         values, _ = _numbers(numbers)
     if pa.types.is_dictionary(tokens.type):
         tokens = tokens.dictionary_decode()
+    if pa.types.is_floating(tokens.type) or pa.types.is_boolean(tokens.type):
+        raise InputError(
+            f"the column {name!r} has lists of {tokens.type}; expected lists of text or integers"
+        )
     present = tokens.is_valid().to_numpy(zero_copy_only=False)
     if values is not None:
         present &= values != 0.0
@@ -217,8 +221,12 @@ def _of_set(name: str, column: pa.Array, prefix: bool) -> _Column:
 
 
 def _of_scalar(name: str, column: pa.Array, field: int) -> _Column:
+    """Text, categories and dates; an empty cell and an empty text are absence."""
+    prefix = b"%s=" % name.encode()
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-    return _Column(_bytes(name, column.drop_null(), b"%s=" % name.encode()), rows, field=field)
+    tokens = _bytes(name, column.drop_null(), prefix)
+    filled = pc.greater(pc.binary_length(tokens), len(prefix)).to_numpy(zero_copy_only=False)
+    return _Column(tokens.filter(pa.array(filled)), rows[filled], field=field)
 
 
 def _bytes(name: str, tokens: pa.Array, prefix: bytes) -> pa.Array:

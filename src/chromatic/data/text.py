@@ -24,7 +24,7 @@ Bytes = npt.NDArray[np.uint8]
 Integers = npt.NDArray[np.int64]
 
 _EXPECTED = {
-    scan.LABEL: "expected a finite number as the label",
+    scan.LABEL: "expected a finite number as the label (or name the format, if it is another)",
     scan.FEATURE: "expected a feature before the colon",
     scan.VALUE: "expected a finite number as the value of a feature",
     scan.INTEGER: "expected an integer feature from 0 to 4294967295, without sign or leading zeros",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel, prefetch, sort_slice
 from chromatic._threads import ordered_map
-from chromatic.data.batch import NO_FIELD, Batch
+from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
 from chromatic.data.counting import Counted, count, is_narrow
 from chromatic.data.hashing import MISSING, HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names, integers_of_spans
@@ -72,7 +72,7 @@ class Vocabulary:
         The list of batches is emptied on the way, so that their memory can be used again.
         """
         for i, batch in enumerate(batches):
-            _check_numeric(batch, self.numeric_names)
+            check_numeric_columns(batch.numeric_names, self.numeric_names)
             if self.bins is not None:
                 batches[i] = self.bins.apply(batch)
             elif not self.integers:
@@ -126,15 +126,12 @@ def learn(
     With `keep_fields`, the values of scalar columns are never dense, and remember their column.
     The list of batches is emptied on the way, so that their memory can be used again.
     """
-    if min_count < 1:
-        raise InputError(f"min_count is {min_count}; expected 1 or more")
-    if not dense_threshold >= 0:
-        raise InputError(f"dense_threshold is {dense_threshold}; expected 0 or more")
+    check_limits(dense_threshold, min_count)
     n_rows = sum(batch.n_rows for batch in batches)
     if n_rows == 0:
         raise InputError("there are no rows; expected at least one")
     for batch in batches:
-        _check_numeric(batch, batches[0].numeric_names)
+        check_numeric_columns(batch.numeric_names, batches[0].numeric_names)
     bins = None
     if distinct_values and any(len(batch.value_at) for batch in batches):
         bins = learn_bins(batches, dense_threshold, threads)
@@ -161,6 +158,14 @@ def learn(
     slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
     slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
     return vocabulary, _encode(vocabulary, batches, lambda i: found.in_batch(i, slot_of), threads)
+
+
+def check_limits(dense_threshold: float, min_count: int) -> None:
+    """Refuse limits that no count can be held against."""
+    if min_count < 1:
+        raise InputError(f"min_count is {min_count}; expected 1 or more")
+    if not dense_threshold >= 0:
+        raise InputError(f"dense_threshold is {dense_threshold}; expected 0 or more")
 
 
 def _split(
@@ -196,7 +201,7 @@ def _encode(
     """Code the batches, each in its own memory; `slots(i)` are those of the ids of the i-th."""
     row_starts = np.cumsum([0] + [batch.n_rows for batch in batches])
     numeric, n_rows = len(vocabulary.numeric_names), row_starts[-1]
-    labels = np.empty(n_rows) if _have_labels(batches) else None
+    labels = np.empty(n_rows) if have_labels(batches) else None
     codes = np.empty(sum(len(batch.ids) for batch in batches), np.uint32)
     indptr = np.zeros(n_rows + 1, np.int64)
     dense = np.zeros((n_rows, len(vocabulary.dense_names)), _dense_type(batches))
@@ -243,13 +248,6 @@ def _encode(
     )
 
 
-def _have_labels(batches: list[Batch]) -> bool:
-    labelled = sum(batch.labels is not None for batch in batches)
-    if 0 < labelled < len(batches):
-        raise InputError("some rows have a label and some have none; expected all or none")
-    return labelled > 0
-
-
 def _dense_type(batches: list[Batch]) -> type[np.float32] | type[np.float64]:
     """Half the memory where float32 holds every value exactly."""
     numbers = [batch.values for batch in batches] + [
@@ -258,15 +256,6 @@ def _dense_type(batches: list[Batch]) -> type[np.float32] | type[np.float64]:
     with np.errstate(over="ignore"):
         exact = all((values.astype(np.float32) == values).all() for values in numbers)
     return np.float32 if exact else np.float64
-
-
-def _check_numeric(batch: Batch, expected: tuple[bytes, ...]) -> None:
-    if batch.numeric_names != expected:
-        found, wanted = (
-            b", ".join(names).decode("utf-8", "replace") or "none"
-            for names in (batch.numeric_names, expected)
-        )
-        raise InputError(f"the numeric columns are {found}; expected those of the data before: {wanted}")
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from chromatic._files import replacing
 from chromatic._numba import kernel
 from chromatic._threads import ordered_map
-from chromatic.data.batch import Batch, Tokens
+from chromatic.data.batch import Batch, Tokens, have_labels
 from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.source import COMPRESSED, SUFFIXES
@@ -38,9 +38,8 @@ def write(
     0 3:1 7:1
     0 3:1
     """
-    format = format or format_to_write(os.fspath(path))
-    if format not in WRITE_FORMATS:
-        raise InputError(f"cannot write {format!r}; expected one of {', '.join(WRITE_FORMATS)}")
+    format = format_to_write(os.fspath(path), format)
+    have_labels(batches)
     if any(batch.has_names for batch in batches):
         batches = [batch.with_names() for batch in batches]
     if format != "parquet":
@@ -58,12 +57,19 @@ def write(
                 file.write(text.data)
 
 
-def format_to_write(path: str) -> str:
-    """The format of a file that is to be written, by its suffix."""
+def format_to_write(path: str, format: str | None = None) -> str:
+    """The format of a file that is to be written: as named, or by its suffix."""
     stem, suffix = os.path.splitext(path)
-    if suffix in COMPRESSED:
+    compressed = suffix in COMPRESSED
+    if compressed:
         suffix = os.path.splitext(stem)[1]
-    format = SUFFIXES.get(suffix.lower())
+    format = format or SUFFIXES.get(suffix.lower())
+    if format is not None and format not in WRITE_FORMATS:
+        raise InputError(f"cannot write {format!r}; expected one of {', '.join(WRITE_FORMATS)}")
+    if compressed and format in ("npz", "parquet"):
+        raise InputError(
+            f"{path}: {format} is compressed within; expected a name without {path[len(stem) :]}"
+        )
     if format is None:
         known = ", ".join(suffix for suffix, format in SUFFIXES.items() if format in WRITE_FORMATS)
         raise InputError(
@@ -86,6 +92,8 @@ def _fold_numeric(batch: Batch) -> Batch:
     else:
         batch = batch.with_names()
         assert batch.tokens is not None and batch.tokens.names is not None
+        if np.isin(hash_spans(names.data, starts, stops), batch.tokens.hashes).any():
+            raise InputError("a numeric column and a feature have one name; rename the column")
         ids = np.arange(len(names), dtype=np.uint32) + np.uint32(len(batch.tokens.hashes))
         tokens = Tokens(
             np.concatenate((batch.tokens.hashes, hash_spans(names.data, starts, stops))),
@@ -160,10 +168,11 @@ def _check_names(names: Names, vw: bool) -> None:
     bad = np.diff(names.offsets) == 0
     bad[np.searchsorted(names.offsets, np.flatnonzero(reserved), side="right") - 1] = True
     if not vw:
-        padded = np.concatenate((names.data, np.full(4, ord(":"), np.uint8)))
-        head = padded[names.offsets[:-1, None] + np.arange(3)]
+        padded = np.concatenate((names.data, np.zeros(4, np.uint8)))
+        head = padded[names.offsets[:-1, None] + np.arange(4)]
+        head[:, 3][np.diff(names.offsets) == 3] = ord(":")  # as the value will follow
         bad |= head[:, 0] == ord("#")
-        bad |= (head == np.frombuffer(b"qid", np.uint8)).all(axis=1)
+        bad |= (head == np.frombuffer(b"qid:", np.uint8)).all(axis=1)
     if bad.any():
         name = names[int(np.flatnonzero(bad)[0])].decode("utf-8", "replace")
         where = "Vowpal Wabbit text" if vw else "svmlight text"
