@@ -14,6 +14,7 @@ from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, encode
+from chromatic.encoding.frequency import FrequencyEncoding, learn_frequency
 from chromatic.encoding.statistics import (
     count_labels,
     estimating_half,
@@ -22,8 +23,10 @@ from chromatic.encoding.statistics import (
     smoothing_of,
 )
 from chromatic.encoding.submodular import Codebook, columns_of, learn_codebook, smoothed
+from chromatic.encoding.target import TargetEncoding, count_moments, values_of
 from chromatic.errors import InputError
 
+ENCODINGS = ("submodular", "target", "frequency", "identity")
 LEAKAGES = ("crossfit", "split", "none")
 QUANTIZERS = ("optimal", "greedy", "sort")
 NULLS = ("drop", "emit")
@@ -34,6 +37,7 @@ class Settings:
     """How an encoding is fitted; the names and defaults are those of `ChromaticEncoder`."""
 
     budget: int = 1024
+    encoding: str = "submodular"
     coloring: str = "balanced"
     max_colors: int | str | None = None
     leakage: str = "crossfit"
@@ -48,6 +52,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
+            ("encoding", self.encoding, ENCODINGS),
             ("leakage", self.leakage, LEAKAGES),
             ("quantizer", self.quantizer, QUANTIZERS),
             ("null", self.null, NULLS),
@@ -92,54 +97,107 @@ class SubmodularEncoding:
 
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """The columns of rows that this vocabulary codes."""
-        return self._encode(represent(rows, self.coloring, threads)[0], self.columns[None])
+        return self.encode_kept(represent(rows, self.coloring, threads)[0], self.columns[None])
 
-    def _encode(
+    def encode_kept(
         self, kept: Rows, columns: npt.NDArray[np.int32], fold: npt.NDArray[np.int32] | None = None
     ) -> Encoded:
+        """Rows without collisions, by the columns of each fold."""
         null = None
         if self.null == "emit":
             null = self.coloring.colors, self.codebook.columns[self.codebook.null_bins]
         return encode(kept, columns, fold, n_columns=self.codebook.n_columns, null=null)
 
 
+Encoding = SubmodularEncoding | TargetEncoding | FrequencyEncoding
+
+
 @dataclass(frozen=True)
 class Fitted:
     """An encoding, the training rows encoded without a leak of labels, and which of them to train on."""
 
-    encoding: SubmodularEncoding
+    encoding: Encoding
     training: Encoded
     training_rows: npt.NDArray[np.int64]
-    smoothing: float
+    smoothing: float | None = None  # the pseudo-count of the prior, where labels were used
 
 
-def fit(data: Dataset, positive: npt.NDArray[np.bool_], settings: Settings, threads: int = 1) -> Fitted:
-    """Fit one-hot columns to a data set with a binary label."""
-    rows, vocabulary = data.rows, data.vocabulary
+def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, threads: int = 1) -> Fitted:
+    """Fit an encoding to a data set. Labels, where they are needed, are 0 and 1, or numbers for `target`.
+
+    >>> from chromatic.data import Reader
+    >>> data = Reader().read([[f"f{i % 9}"] for i in range(90)], dense_threshold=0.5)
+    >>> fitted = fit(data, np.arange(90) % 3 // 2, Settings(budget=4))
+    >>> fitted.training.to_csr().shape
+    (90, 1)
+    """
+    rows = data.rows
+    if settings.encoding in ("frequency", "identity"):
+        coloring = _color(rows, data.vocabulary, settings, threads)
+        budget = settings.budget if settings.encoding == "frequency" else None
+        encoding = learn_frequency(data.vocabulary, coloring, budget)
+        return Fitted(encoding, encoding.encode(rows, threads), np.arange(rows.n_rows))
+    labels = _labels(y, rows.n_rows, settings)
     n_dense = rows.dense.shape[1]
     if n_dense > settings.budget:
         raise InputError(
             f"the budget is {settings.budget} and there are {n_dense} dense columns; expected a budget of "
             "at least as many, or a higher dense_threshold"
         )
-    if not positive.any() or positive.all():
-        raise InputError("all labels are the same; expected rows of both classes")
-    coloring = _color(rows, vocabulary, settings, threads)
+    coloring = _color(rows, data.vocabulary, settings, threads)
     kept, _ = represent(rows, coloring, threads)
-    fold, estimates, n_folds = _folds(rows, vocabulary, settings)
-    counted = count_labels(kept, positive, np.where(estimates, fold, -1).astype(np.int32), n_folds)
-    counts, positives = (array.sum(axis=1, dtype=np.int64) for array in (counted.rows, counted.positives))
-    if counts[-1] == 0 or positives[-1] in (0, counts[-1]):
+    fold, estimates, n_folds = _folds(rows, data.vocabulary, settings)
+    used = np.where(estimates, fold, -1).astype(np.int32)
+    if len(np.unique(labels[estimates])) < 2:
         raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
+    job = _Job(data, kept, coloring, labels, used, fold, n_folds, settings)
+    trains = ~estimates if settings.leakage == "split" else np.ones(rows.n_rows, np.bool_)
+    learn = _fit_submodular if settings.encoding == "submodular" else _fit_target
+    learned, training, smoothing = learn(job)
+    return Fitted(learned, training, np.flatnonzero(trains), smoothing)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What fitting by labels works on."""
+
+    data: Dataset
+    kept: Rows  # without collisions
+    coloring: Coloring
+    labels: npt.NDArray[np.float64]
+    used: npt.NDArray[np.int32]  # the fold that a row is counted in, or -1
+    fold: npt.NDArray[np.int32]
+    n_folds: int
+    settings: Settings
+
+
+def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) -> npt.NDArray[np.float64]:
+    if y is None:
+        raise InputError(f"the {settings.encoding} encoding needs labels, and there are none; give y")
+    labels = np.asarray(y, np.float64)
+    if labels.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and labels of shape {labels.shape}; expected one label a row")
+    if not np.isfinite(labels).all():
+        raise InputError("a label is NaN or infinite; expected finite numbers")
+    distinct = np.unique(labels)
+    if len(distinct) < 2:
+        raise InputError("all labels are the same; expected rows of both classes")
+    if settings.encoding == "submodular" and not np.array_equal(distinct, [0, 1]):
+        raise InputError(f"labels of {len(distinct)} kinds; expected 0 and 1, or the target encoding")
+    return labels
+
+
+def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
+    coloring, settings = job.coloring, job.settings
+    counted = count_labels(job.kept, job.labels == 1, job.used, job.n_folds)
+    counts, positives = (array.sum(axis=1, dtype=np.int64) for array in (counted.rows, counted.positives))
     prior = positives[-1] / counts[-1]
-    smoothing = settings.smoothing
-    if isinstance(smoothing, str):
-        smoothing = smoothing_of(positives[:-1], counts[:-1], prior)
+    smoothing = _smoothing(settings, positives[:-1], counts[:-1], prior)
     codebook = learn_codebook(
         coloring,
         positives,
         counts,
-        budget=settings.budget - n_dense,
+        budget=settings.budget - job.data.rows.dense.shape[1],
         smoothing=smoothing,
         quantizer=settings.quantizer,
         null=settings.null,
@@ -154,25 +212,56 @@ def fit(data: Dataset, positive: npt.NDArray[np.bool_], settings: Settings, thre
         return found
 
     whole = columns(positives[:-1], counts[:-1])
-    encoding = SubmodularEncoding(vocabulary, coloring, codebook, whole, settings.null)
-    if settings.leakage == "crossfit":
-        others = [
-            columns(positives[:-1] - counted.positives[:-1, f], counts[:-1] - counted.rows[:-1, f])
-            for f in range(n_folds)
-        ]
-        training = encoding._encode(kept, np.stack(others), fold)
-    else:
-        training = encoding._encode(kept, whole[None])
-    trains = ~estimates if settings.leakage == "split" else np.ones(rows.n_rows, np.bool_)
-    return Fitted(encoding, training, np.flatnonzero(trains), float(smoothing))
+    encoding = SubmodularEncoding(job.data.vocabulary, coloring, codebook, whole, settings.null)
+    if settings.leakage != "crossfit":
+        return encoding, encoding.encode_kept(job.kept, whole[None]), smoothing
+    others = [
+        columns(positives[:-1] - counted.positives[:-1, f], counts[:-1] - counted.rows[:-1, f])
+        for f in range(job.n_folds)
+    ]
+    return encoding, encoding.encode_kept(job.kept, np.stack(others), job.fold), smoothing
+
+
+def _fit_target(job: _Job) -> tuple[TargetEncoding, Encoded, float | None]:
+    coloring, settings, labels = job.coloring, job.settings, job.labels
+    moments = count_moments(job.kept, coloring, labels, job.used, job.n_folds)
+    estimating = labels[job.used >= 0]
+    prior, spread = float(estimating.mean()), float(estimating.var())
+    binary = np.array_equal(np.unique(labels), [0, 1])
+    whole = moments.without(None)
+    smoothing: float | None = None
+    if binary or settings.smoothing != "auto":
+        n = job.kept.n_features
+        positives, counts = whole[1][:n].astype(np.int64), whole[0][:n].astype(np.int64)
+        smoothing = _smoothing(settings, positives, counts, prior)
+    log_odds = binary and smoothing != 0
+
+    def values(fold: int | None) -> npt.NDArray[np.float64]:
+        return values_of(moments.without(fold), whole, coloring, prior, spread, smoothing, log_odds)
+
+    encoding = TargetEncoding(job.data.vocabulary, coloring, values(None), prior)
+    if settings.leakage != "crossfit":
+        return encoding, encoding.encode_kept(job.kept, encoding.values[None]), smoothing
+    others = np.stack([values(f) for f in range(job.n_folds)])
+    return encoding, encoding.encode_kept(job.kept, others, job.fold), smoothing
+
+
+def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float) -> float:
+    if isinstance(settings.smoothing, str):
+        return smoothing_of(positives, counts, prior)
+    return float(settings.smoothing)
 
 
 def _color(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int) -> Coloring:
     columns = transpose(rows, threads)
     most = max(1, settings.budget // 2)
     palette: int | str
-    if settings.max_colors is None:
+    if settings.max_colors is None and settings.encoding == "submodular":
         palette = min(max(64, settings.budget // 8), most)
+    elif settings.max_colors is None and settings.encoding == "target":
+        palette = max(1, settings.budget - rows.dense.shape[1])
+    elif settings.max_colors is None:
+        palette = 1024
     elif settings.max_colors == "paper":
         proper = color(rows, settings.coloring, columns=columns)
         if proper.n_colors <= most:
