@@ -64,6 +64,62 @@ def test_graph_prints_colors_and_collisions(fruit, tmp_path):
     assert b"rows drawn alike" in random.stderr
 
 
+@pytest.fixture
+def clicks(tmp_path):
+    lines = [f"{int(i % 7 < 3)} user=u{i % 7} page=p{i % 50} tag=t{i % 11}" for i in range(700)]
+    (tmp_path / "train.tokens").write_text("\n".join(lines))
+    (tmp_path / "test.tokens").write_text("\n".join(lines[::-1]))
+    return tmp_path
+
+
+@pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
+def test_fit_and_transform_write_columns(clicks, encoding):
+    def run(*args):
+        done = chromatic(*args, cwd=clicks)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+    fit = ["fit", "train.tokens", "--budget", 20, "--encoding", encoding, "--dense-threshold", 0.5]
+    run(*fit, "-o", "m.chroma", "--encoded", "train.svm")
+    run(*fit, "-o", "again.chroma", "--threads", 1)
+    assert (clicks / "m.chroma").read_bytes() == (clicks / "again.chroma").read_bytes()
+    for name in ("test.svm", "test.vw", "test.parquet", "test.npz"):
+        run("transform", "m.chroma", "test.tokens", "-o", name)
+    train, test = ((clicks / f"{name}.svm").read_text().splitlines() for name in ("train", "test"))
+    assert len(train) == len(test) == 700
+    assert [line.split()[0] for line in test] == [line.split()[0] for line in train[::-1]]
+    assert min(int(word.split(":")[0]) for line in test for word in line.split()[1:]) == 1
+
+
+def test_fit_says_how_many_rows_a_split_leaves(clicks):
+    done = chromatic(
+        "fit", "train.tokens", "-o", "m.chroma", "--encoded", "t.svm", "--leakage", "split", cwd=clicks
+    )
+    assert done.returncode == 0 and b"of 700 rows that are left to train on" in done.stderr
+    assert 200 < len((clicks / "t.svm").read_text().splitlines()) < 500
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--budget", "0"], "the budget is 0"),
+        (["--encoding", "x"], "encoding is 'x'; expected one of submodular"),
+        (["--max-colors", "x"], "max_colors is 'x'"),
+        (["--smoothing", "x"], "smoothing is 'x'"),
+        (["--encoded", "t.xyz"], "cannot tell the format to write"),
+        (["--coloring", "fields"], "coloring is 'fields' and the data has none"),
+    ],
+)
+def test_fit_refuses_what_cannot_be(clicks, args, message):
+    done = chromatic("fit", "train.tokens", "-o", "m.chroma", *args, cwd=clicks)
+    assert done.returncode == 2 and message in done.stderr.decode() and done.stderr.count(b"\n") == 1
+    assert not (clicks / "m.chroma").exists()
+
+
+def test_transform_refuses_what_is_no_model(clicks):
+    done = chromatic("transform", "train.tokens", "test.tokens", "-o", "x.svm", cwd=clicks)
+    assert done.returncode == 2 and b"is no model file" in done.stderr and done.stderr.count(b"\n") == 1
+
+
 def test_convert_goes_from_any_format_to_any(fruit, tmp_path):
     for name in ("a.parquet", "b.npz", "c.vw.gz", "d.svm.zst"):
         assert chromatic("convert", fruit, "-o", tmp_path / name).returncode == 0
@@ -174,7 +230,7 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_help_has_an_example_for_every_command():
-    for command in ("describe", "convert", "graph"):
+    for command in ("describe", "convert", "graph", "fit", "transform"):
         assert f"Example: chromatic {command}" in chromatic(command, "--help").stdout.decode()
 
 

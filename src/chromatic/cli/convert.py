@@ -12,9 +12,7 @@ from chromatic.cli import options
 def convert(
     inputs: options.Inputs,
     output: Annotated[str, typer.Option("-o", "--output", help="The file to write; - is standard output.")],
-    to: Annotated[
-        str | None, typer.Option(help="svmlight, vw, parquet or npz; by default told by the suffix.")
-    ] = None,
+    to: options.To = None,
     format: options.Format = None,
     features: options.Features = "auto",
     label: options.Label = None,

@@ -37,10 +37,9 @@ def graph(
     from chromatic.coloring.certificate import ASSUMES
     from chromatic.errors import InputError
 
-    try:
-        palette: int | str = "proper" if max_colors == "proper" else int(max_colors)
-    except ValueError as error:
-        raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper") from error
+    palette: int | str = options.number_or_word(max_colors)
+    if palette != "proper" and not isinstance(palette, int):
+        raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper")
     test = test or []
     with options.reader(
         [*train, *test],

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, describe, graph
+from chromatic.cli import convert, describe, fit, graph, transform
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -54,7 +54,7 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
-for command in (convert.convert, describe.describe, graph.graph):
+for command in (describe.describe, convert.convert, graph.graph, fit.fit, transform.transform):
     app.command()(guarded(command))
 
 

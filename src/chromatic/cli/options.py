@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from chromatic.data import Dataset, Reader
+    from chromatic.encoding.encoded import Encoded
 
 log = logging.getLogger("chromatic")
 
@@ -38,6 +39,9 @@ DenseThreshold = Annotated[
 MinCount = Annotated[int, typer.Option(help="Drop sparse features found in fewer rows.")]
 Values = Annotated[
     str, typer.Option(help="Values of sparse features: elide, or distinct (each a feature of its own).")
+]
+To = Annotated[
+    str | None, typer.Option(help="svmlight, vw, parquet or npz; by default told by the suffix.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -68,6 +72,22 @@ def progress_bar(what: str, total: int | None) -> Iterator[Any]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+def number_or_word(text: str | None, kind: type[Any] = int) -> Any:
+    """A flag that takes a number or a word; what is neither number nor known is refused later."""
+    try:
+        return None if text is None else kind(text)
+    except ValueError:
+        return text
+
+
+def write_columns(columns: Encoded, labels: Any, path: str, to: str, threads: int) -> None:
+    """Write encoded rows. Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere."""
+    from chromatic.data.writers import write
+
+    first = 1 if to in ("svmlight", "vw") else 0
+    write(list(columns.to_batches(labels, first)), path, to, threads)
 
 
 def size_of(data: Dataset) -> dict[str, Any]:

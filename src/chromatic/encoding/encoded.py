@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
+from chromatic.data.batch import Batch
 from chromatic.data.rows import Rows
 
 NO_COLUMN = np.int32(-1)
+ROWS_PER_BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,39 @@ class Encoded:
     @property
     def n_columns(self) -> int:
         return self.n_sparse_columns + int(self.dense.shape[1])
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Encoded:
+        """Some of the rows."""
+        if len(rows) == len(self.indptr) - 1:
+            return self
+        lengths = np.diff(self.indptr)
+        chosen = np.zeros(len(lengths), np.bool_)
+        chosen[rows] = True
+        entries = np.repeat(chosen, lengths)
+        return replace(
+            self,
+            indptr=np.concatenate(([0], np.cumsum(lengths[rows]))),
+            columns=self.columns[entries],
+            values=None if self.values is None else self.values[entries],
+            dense=self.dense[rows],
+        )
+
+    def to_batches(self, labels: npt.NDArray[np.float64] | None, first: int = 0) -> Iterator[Batch]:
+        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns."""
+        dense = range(first + self.n_sparse_columns, first + self.n_columns)
+        names = tuple(b"%d" % column for column in dense)
+        for start in range(0, len(self.indptr) - 1, ROWS_PER_BATCH):
+            rows = slice(start, start + ROWS_PER_BATCH)
+            indptr = self.indptr[start : start + ROWS_PER_BATCH + 1]
+            entries = slice(indptr[0], indptr[-1])
+            ids = (self.columns[entries] + first).astype(np.uint32)
+            values = np.ones(len(ids)) if self.values is None else self.values[entries].astype(np.float64)
+            yield replace(
+                Batch.of(indptr - indptr[0], ids, None, values),
+                labels=None if labels is None else labels[rows],
+                numeric=self.dense[rows].astype(np.float64) if names else None,
+                numeric_names=names,
+            )
 
     def to_csr(self) -> Any:
         """One scipy matrix of all columns."""

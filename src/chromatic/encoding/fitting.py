@@ -171,6 +171,18 @@ class _Job:
     settings: Settings
 
 
+def as_zero_and_one(labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Labels of two kinds as 0 and 1, the larger as 1; others as they are.
+
+    >>> as_zero_and_one(np.array([-1.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
+    kinds = np.unique(labels)
+    if len(kinds) != 2:
+        return np.asarray(labels, np.float64)
+    return np.asarray(labels == kinds[1], np.float64)
+
+
 def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) -> npt.NDArray[np.float64]:
     if y is None:
         raise InputError(f"the {settings.encoding} encoding needs labels, and there are none; give y")

@@ -1,0 +1,258 @@
+"""One safe file for a fitted encoding: arrays and JSON in the safetensors format, no code.
+
+docs/file-formats.md tells what is in it. Everything that indexes something else is checked on loading,
+so that a damaged or made-up file is refused and never reaches a kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._files import replacing
+from chromatic.coloring import Coloring
+from chromatic.data.names import Names
+from chromatic.data.values import ValueBins
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.fitting import Encoding, SubmodularEncoding
+from chromatic.encoding.frequency import FrequencyEncoding
+from chromatic.encoding.submodular import Codebook
+from chromatic.encoding.target import TargetEncoding
+from chromatic.errors import in_file
+
+VERSION = 1
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def save(encoding: Encoding, path: str | os.PathLike[str], *, names: bool = True) -> None:
+    """Write a fitted encoding; without `names`, string features are known by their hashes only."""
+    from safetensors.numpy import save as to_bytes
+
+    arrays: Arrays = {}
+    facts: dict[str, Any] = {"version": VERSION}
+    _put_vocabulary(encoding.vocabulary, arrays, facts, names)
+    coloring = encoding.coloring
+    arrays["colors"] = coloring.colors
+    facts["coloring"] = {
+        name: getattr(coloring, name)
+        for name in ("n_colors", "fit", "palette", "seed", "forced", "conflicts", "lower_bound")
+    }
+    if isinstance(encoding, SubmodularEncoding):
+        book = encoding.codebook
+        facts["encoding"] = {
+            "kind": "submodular",
+            "null": encoding.null,
+            "prior": book.prior,
+            "smoothing": book.smoothing,
+            "n_columns": book.n_columns,
+        }
+        arrays["columns"], arrays["curve"] = encoding.columns, np.array(book.curve).reshape(-1, 2)
+        for name in ("rates", "bin_starts", "cuts", "null_bins", "null_rates"):
+            arrays[name] = getattr(book, name)
+        arrays["bin_columns"] = book.columns
+    elif isinstance(encoding, TargetEncoding):
+        facts["encoding"] = {"kind": "target", "prior": encoding.prior}
+        arrays["values"] = encoding.values
+    else:
+        facts["encoding"] = {"kind": "frequency", "n_kept": encoding.n_kept}
+        arrays["codes"] = encoding.codes
+    # One entry of metadata: the writer keeps several in no order.
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    data = to_bytes(arrays, {"chromatic": json.dumps(facts, sort_keys=True)})
+    with replacing(path) as file:
+        file.write(data)
+
+
+def load(path: str | os.PathLike[str]) -> Encoding:
+    """Read a fitted encoding that `save` wrote."""
+    path = os.fspath(path)
+    facts, arrays = _read(path)
+    version = facts.get("version")
+    if version != VERSION:
+        raise in_file(
+            path, None, f"is of version {version}; expected {VERSION}: update chromatic to read it"
+        )
+    try:
+        vocabulary = _vocabulary(facts, arrays)
+        coloring = _coloring(facts, arrays, vocabulary)
+        return _encoding(facts, arrays, vocabulary, coloring)
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+        raise in_file(path, None, f"is damaged ({error}); expected a whole model file") from error
+
+
+def _read(path: str) -> tuple[dict[str, Any], Arrays]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            facts = json.loads((file.metadata() or {}).get("chromatic", "null"))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError as error:
+        raise in_file(path, None, "no such file; check the path") from error
+    except (SafetensorError, ValueError, TypeError, OSError) as error:
+        raise in_file(
+            path, None, f"is no model file ({error}); expected one that chromatic wrote"
+        ) from error
+    if not isinstance(facts, dict):
+        raise in_file(path, None, "is no model file; expected one that chromatic wrote")
+    return facts, arrays
+
+
+def _put_names(name: str, names: Names, arrays: Arrays) -> None:
+    arrays[f"{name}_offsets"], arrays[f"{name}_bytes"] = names.offsets, names.data
+
+
+def _put_vocabulary(vocabulary: Vocabulary, arrays: Arrays, facts: dict[str, Any], names: bool) -> None:
+    arrays["keys"], arrays["counts"] = vocabulary.keys, vocabulary.counts
+    arrays["dense_keys"] = vocabulary.dense_keys
+    _put_names("dense_names", Names.pack(vocabulary.dense_names), arrays)
+    _put_names("field_names", Names.pack(vocabulary.field_names), arrays)
+    if names and vocabulary.names is not None:
+        _put_names("names", vocabulary.names, arrays)
+    if vocabulary.fields is not None:
+        arrays["fields"] = vocabulary.fields
+    if vocabulary.bins is not None:
+        bins = vocabulary.bins
+        arrays["value_hashes"], arrays["value_starts"] = bins.hashes, bins.starts
+        arrays["value_edges"] = bins.edges
+        _put_names("value_names", bins.names, arrays)
+    facts["vocabulary"] = {
+        "integers": vocabulary.integers,
+        "n_rows": vocabulary.n_rows,
+        "dropped_features": vocabulary.dropped_features,
+    }
+
+
+def _must(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)
+
+
+def _take(
+    arrays: Arrays, name: str, dtype: type[np.generic], length: int | None = None
+) -> npt.NDArray[Any]:
+    array = arrays[name]
+    _must(array.dtype == dtype and array.ndim == 1, f"{name} is not an array of {dtype.__name__}")
+    _must(length is None or len(array) == length, f"{name} has {len(array)} elements, not {length}")
+    return array
+
+
+def _starts(arrays: Arrays, name: str, length: int, total: int) -> npt.NDArray[np.int64]:
+    """Ascending positions from 0 to the total."""
+    starts = _take(arrays, name, np.int64, length)
+    good = len(starts) > 0 and starts[0] == 0 and starts[-1] == total and bool((np.diff(starts) >= 0).all())
+    _must(good, f"{name} does not divide {total} elements")
+    return starts
+
+
+def _names(arrays: Arrays, name: str, length: int | None = None) -> Names:
+    data = _take(arrays, f"{name}_bytes", np.uint8)
+    expected = len(arrays[f"{name}_offsets"]) if length is None else length + 1
+    return Names(_starts(arrays, f"{name}_offsets", expected, len(data)), data)
+
+
+def _within(array: npt.NDArray[Any], low: int, high: int, name: str) -> None:
+    _must(
+        len(array) == 0 or (int(array.min()) >= low and int(array.max()) < high), f"{name} is out of bounds"
+    )
+
+
+def _vocabulary(facts: dict[str, Any], arrays: Arrays) -> Vocabulary:
+    told = facts["vocabulary"]
+    integers = bool(told["integers"])
+    kind = np.uint32 if integers else np.uint64
+    keys = _take(arrays, "keys", kind)
+    dense_keys = _take(arrays, "dense_keys", kind)
+    _must(len(np.unique(np.concatenate((keys, dense_keys)))) == len(keys) + len(dense_keys), "keys repeat")
+    dense_names = tuple(_names(arrays, "dense_names").tolist())
+    _must(len(dense_names) >= len(dense_keys), "dense features have no names")
+    field_names = tuple(_names(arrays, "field_names").tolist())
+    fields = _take(arrays, "fields", np.int32, len(keys)) if "fields" in arrays else None
+    if fields is not None:
+        _within(fields, -1, len(field_names), "fields")
+    return Vocabulary(
+        integers=integers,
+        keys=keys,
+        counts=_take(arrays, "counts", np.int64, len(keys)),
+        names=_names(arrays, "names", len(keys)) if "names_offsets" in arrays else None,
+        dense_keys=dense_keys,
+        dense_names=dense_names,
+        n_rows=int(told["n_rows"]),
+        dropped_features=int(told["dropped_features"]),
+        fields=fields,
+        field_names=field_names,
+        bins=_value_bins(arrays) if "value_hashes" in arrays else None,
+    )
+
+
+def _value_bins(arrays: Arrays) -> ValueBins:
+    hashes = _take(arrays, "value_hashes", np.uint64)
+    edges = _take(arrays, "value_edges", np.float64)
+    starts = _starts(arrays, "value_starts", len(hashes) + 1, len(edges))
+    _must(bool((np.diff(starts) > 0).all()), "value_starts leave a feature without bins")
+    return ValueBins(hashes, starts, edges, _names(arrays, "value_names", len(edges)))
+
+
+def _coloring(facts: dict[str, Any], arrays: Arrays, vocabulary: Vocabulary) -> Coloring:
+    told = facts["coloring"]
+    colors = _take(arrays, "colors", np.int32, len(vocabulary))
+    n_colors = int(told["n_colors"])
+    _within(colors, 0, n_colors, "colors")
+    return Coloring(
+        colors,
+        n_colors,
+        str(told["fit"]),
+        None if told["palette"] is None else int(told["palette"]),
+        int(told["seed"]),
+        int(told["forced"]),
+        int(told["conflicts"]),
+        int(told["lower_bound"]),
+        vocabulary.fingerprint,
+        np.zeros(len(colors), np.int32),
+    )
+
+
+def _encoding(
+    facts: dict[str, Any], arrays: Arrays, vocabulary: Vocabulary, coloring: Coloring
+) -> Encoding:
+    told = facts["encoding"]
+    n_features = len(vocabulary)
+    if told["kind"] == "target":
+        values = _take(arrays, "values", np.float64, n_features)
+        return TargetEncoding(vocabulary, coloring, values, float(told["prior"]))
+    if told["kind"] == "frequency":
+        codes, n_kept = _take(arrays, "codes", np.int32, n_features), int(told["n_kept"])
+        _must(0 <= n_kept <= n_features, "n_kept is out of bounds")
+        _within(codes, 0, n_kept + 1, "codes")
+        return FrequencyEncoding(vocabulary, coloring, codes, n_kept)
+    _must(told["kind"] == "submodular", f"an encoding of the kind {told['kind']!r} is unknown")
+    _must(told["null"] in ("drop", "emit"), f"null is {told['null']!r}")
+    cuts = _take(arrays, "cuts", np.float64)
+    n_columns, n_colors = int(told["n_columns"]), coloring.n_colors
+    bin_starts = _starts(arrays, "bin_starts", n_colors + 1, len(cuts))
+    _must(bool((np.diff(bin_starts) > 0).all()), "bin_starts leave a color without bins")
+    bin_columns = _take(arrays, "bin_columns", np.int32, len(cuts))
+    columns = _take(arrays, "columns", np.int32, n_features)
+    null_bins = _take(arrays, "null_bins", np.int64, n_colors)
+    _within(bin_columns, -1, n_columns, "bin_columns")
+    _within(columns, -1, n_columns, "columns")
+    _within(null_bins, 0, len(cuts), "null_bins")
+    curve = [(int(bins), float(gain)) for bins, gain in arrays["curve"].reshape(-1, 2)]
+    book = Codebook(
+        prior=float(told["prior"]),
+        smoothing=float(told["smoothing"]),
+        rates=_take(arrays, "rates", np.float64, n_features),
+        bin_starts=bin_starts,
+        cuts=cuts,
+        columns=bin_columns,
+        null_bins=null_bins,
+        null_rates=_take(arrays, "null_rates", np.float64, n_colors),
+        n_columns=n_columns,
+        curve=curve,
+    )
+    return SubmodularEncoding(vocabulary, coloring, book, columns, str(told["null"]))
