@@ -17,6 +17,7 @@ from chromatic.data.memory import batch_of_csr
 from chromatic.data.names import Names
 from chromatic.errors import in_file
 
+# What numpy, scipy and zipfile raise on files that are not what they say.
 _DAMAGE = (
     KeyError,
     ValueError,
@@ -41,16 +42,9 @@ def read_npz(path: str, file: IO[bytes]) -> Batch:
         with np.load(data, allow_pickle=False) as arrays:
             labels = arrays.get("labels")
             offsets, text = arrays.get("name_offsets"), arrays.get("name_bytes")
-    except (
-        KeyError,
-        ValueError,
-        TypeError,
-        EOFError,
-        OSError,
-        NotImplementedError,
-        zipfile.BadZipFile,
-    ) as e:
-        raise in_file(path, None, f"is no npz file of a sparse matrix ({e})".replace("\n", " ")) from e
+    except _DAMAGE as error:
+        problem = f"is no npz file of a sparse matrix ({error})".replace("\n", " ")
+        raise in_file(path, None, problem) from error
     n_rows, n_columns = matrix.shape
     batch = batch_of_csr(matrix)
     if labels is not None:
