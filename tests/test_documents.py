@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("cli/convert", "cli/describe", "cli/fit", "cli/graph", "cli/transform")
+COMMANDS = ("cli/convert", "cli/describe", "cli/fit", "cli/graph", "cli/inspect", "cli/transform")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -25,7 +25,7 @@ def test_the_commands_of_the_readme_run(tmp_path):
     commands = [line.strip() for line in re.findall(r"^    (?:zcat|chromatic) .*$", text, re.M)]
     assert len(commands) >= 5
     (tmp_path / "clicks.svm.gz").write_bytes(
-        gzip.compress(b"".join(b"%d %d:1 %d:1\n" % (i % 2, i, i + 9) for i in range(30)))
+        gzip.compress(b"".join(b"%d %d:1 %d:1\n" % (i % 20 < 6, i % 20, i + 90) for i in range(400)))
     )
     (tmp_path / "more.svm.gz").write_bytes(gzip.compress(b"1 8:1\n" * 30))
     (tmp_path / "log.gz").write_bytes(gzip.compress(b"1 red round\n"))

@@ -115,6 +115,29 @@ def test_fit_refuses_what_cannot_be(clicks, args, message):
     assert not (clicks / "m.chroma").exists()
 
 
+def test_inspect_tells_columns_and_features(clicks):
+    def run(*args):
+        return json.loads(chromatic("inspect", "m.chroma", *args, "--json", cwd=clicks).stdout)
+
+    chromatic("fit", "train.tokens", "-o", "m.chroma", "--dense-threshold", 0.5, cwd=clicks)
+    whole, column = run(), run("--column", 0)
+    assert (whole["training_rows"], whole["sparse_features"]) == (700, 68)
+    name, count, rate = column["features"][0]
+    assert run("--feature", name) == {
+        "feature": name,
+        "color": column["color"],
+        "column": 0,
+        "count": count,
+        "rate": rate,
+    }
+    assert column["rows"] == sum(count for _, count, _ in column["features"])
+    plain = chromatic("inspect", "m.chroma", "--column", 0, cwd=clicks).stdout.decode()
+    assert name in plain and "rate" in plain
+    for args, message in ((["--column", 9999], b"expected 0 to"), (["--feature", "x"], b"is not among")):
+        done = chromatic("inspect", "m.chroma", *args, cwd=clicks)
+        assert done.returncode == 2 and message in done.stderr
+
+
 def test_transform_refuses_what_is_no_model(clicks):
     done = chromatic("transform", "train.tokens", "test.tokens", "-o", "x.svm", cwd=clicks)
     assert done.returncode == 2 and b"is no model file" in done.stderr and done.stderr.count(b"\n") == 1
@@ -230,7 +253,7 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_help_has_an_example_for_every_command():
-    for command in ("describe", "convert", "graph", "fit", "transform"):
+    for command in ("describe", "convert", "graph", "fit", "transform", "inspect"):
         assert f"Example: chromatic {command}" in chromatic(command, "--help").stdout.decode()
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, describe, fit, graph, transform
+from chromatic.cli import convert, describe, fit, graph, inspect, transform
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -54,7 +54,14 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
-for command in (describe.describe, convert.convert, graph.graph, fit.fit, transform.transform):
+for command in (
+    describe.describe,
+    convert.convert,
+    graph.graph,
+    fit.fit,
+    transform.transform,
+    inspect.inspect,
+):
     app.command()(guarded(command))
 
 

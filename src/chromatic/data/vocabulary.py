@@ -92,6 +92,15 @@ class Vocabulary:
             return np.where(valid, self._index.find(mix_integers(values)), MISSING)
         return self._index.find(batch.tokens.hashes)
 
+    def find(self, names: list[bytes]) -> Slots:
+        """The code of each name; dense features have the numbers after the codes, others MISSING."""
+        packed = Names.pack(names)
+        starts, stops = packed.offsets[:-1], packed.offsets[1:]
+        if not self.integers:
+            return self._index.find(hash_spans(packed.data, starts, stops))
+        values, valid = integers_of_spans(packed.data, starts, stops)
+        return np.where(valid, self._index.find(mix_integers(values)), MISSING)
+
     @cached_property
     def _index(self) -> HashIndex:
         keys = np.concatenate((self.keys, self.dense_keys))

@@ -95,6 +95,10 @@ class SubmodularEncoding:
     columns: npt.NDArray[np.int32]  # of each feature
     null: str
 
+    @property
+    def n_sparse_columns(self) -> int:
+        return self.codebook.n_columns
+
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """The columns of rows that this vocabulary codes."""
         return self.encode_kept(represent(rows, self.coloring, threads)[0], self.columns[None])

@@ -23,6 +23,10 @@ class FrequencyEncoding:
     n_kept: int  # features that keep their identity, the most frequent of all
 
     @property
+    def n_sparse_columns(self) -> int:
+        return self.coloring.n_colors
+
+    @property
     def field_dims(self) -> npt.NDArray[np.int64]:
         """How many codes each color has, 0 included: the sizes of embedding tables."""
         kept = self.coloring.colors[: self.n_kept]

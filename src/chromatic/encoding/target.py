@@ -29,6 +29,10 @@ class TargetEncoding:
     values: Floats
     prior: float
 
+    @property
+    def n_sparse_columns(self) -> int:
+        return self.coloring.n_colors
+
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """A column for each color with the value of the row's feature in it."""
         kept = represent(rows, self.coloring, threads)[0]

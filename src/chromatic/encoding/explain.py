@@ -1,0 +1,62 @@
+"""What a column means, and where a feature went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chromatic.data.hashing import MISSING
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.fitting import Encoding, SubmodularEncoding
+from chromatic.errors import InputError
+
+
+def explain(encoding: Encoding, column: int) -> dict[str, Any]:
+    """The features of a one-hot column, the most frequent first, with their rows and smoothed rates."""
+    if not isinstance(encoding, SubmodularEncoding):
+        raise InputError("only columns of the submodular encoding stand for groups of features")
+    book, vocabulary = encoding.codebook, encoding.vocabulary
+    if not 0 <= column < book.n_columns:
+        raise InputError(f"the column is {column}; expected 0 to {book.n_columns - 1}, dense columns aside")
+    bin_ = int(np.flatnonzero(book.columns == column)[0])
+    codes = np.flatnonzero(encoding.columns == column)
+    counts, rates = vocabulary.counts[codes], book.rates[codes]
+    rows = int(counts.sum())
+    return {
+        "column": column,
+        "color": int(np.searchsorted(book.bin_starts, bin_, side="right")) - 1,
+        "rate": float((counts * rates).sum() / rows) if rows else None,
+        "rows": rows,
+        "features": [
+            [_text(vocabulary.name(int(code))), int(count), float(rate)]
+            for code, count, rate in zip(codes, counts, rates, strict=True)
+        ],
+    }
+
+
+def locate(encoding: Encoding, feature: str | bytes) -> dict[str, Any]:
+    """Where a sparse feature went: its color and its column, None where that makes no column."""
+    name = feature.encode() if isinstance(feature, str) else feature
+    code = code_of(encoding.vocabulary, name)
+    if code is None:
+        raise InputError(f"the feature {_text(name)!r} is not among the sparse features of this model")
+    color = int(encoding.coloring.colors[code])
+    found: dict[str, Any] = {"feature": _text(name), "color": color, "column": color}
+    if isinstance(encoding, SubmodularEncoding):
+        column = int(encoding.columns[code])
+        found["column"] = column if column >= 0 else None
+    found["count"] = int(encoding.vocabulary.counts[code])
+    if isinstance(encoding, SubmodularEncoding):
+        found["rate"] = float(encoding.codebook.rates[code])
+    return found
+
+
+def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
+    """The code of a feature, None where it is not a sparse feature of the vocabulary."""
+    slot = vocabulary.find([name])[0]
+    return int(slot) if slot != MISSING and slot < len(vocabulary) else None
+
+
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")
