@@ -7,6 +7,7 @@ independently; joined, the parts are in order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,14 +40,21 @@ class Counted:
         pieces = np.array_split(self.name_at[of], 4 * threads)
         return Names.concatenate(list(ordered_map(self.all_names.take, pieces, threads)))
 
-    def in_batch(self, i: int, slot_of: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """From the slots of all features, those of the ids of the i-th batch."""
+    def by_batch(self, slot_of: npt.NDArray[np.uint32]) -> Callable[[int], npt.NDArray[np.uint32]]:
+        """From the slots of all features, a function that gives those of the ids of the i-th batch.
+
+        It keeps only what it needs: the counts can be let go.
+        """
         if self.dealt is None:
-            return slot_of
-        dealt = self.dealt[i]
-        slots = np.empty(len(dealt.order), np.uint32)
-        slots[dealt.order] = slot_of[dealt.numbers]
-        return slots
+            return lambda i: slot_of
+        dealt = self.dealt
+
+        def slots_of(i: int) -> npt.NDArray[np.uint32]:
+            slots = np.empty(len(dealt[i].order), np.uint32)
+            slots[dealt[i].order] = slot_of[dealt[i].numbers]
+            return slots
+
+        return slots_of
 
 
 def count(batches: list[Batch], threads: int) -> Counted:

@@ -82,7 +82,8 @@ def write_npz(file: IO[bytes], batches: list[Batch]) -> None:
         batches = [batch.with_names() for batch in batches]
         found = count(batches, threads=1)
         numbers = np.arange(len(found.keys), dtype=np.uint32)
-        columns = [found.in_batch(i, numbers)[batch.ids] for i, batch in enumerate(batches)]
+        number_of = found.by_batch(numbers)
+        columns = [number_of(i)[batch.ids] for i, batch in enumerate(batches)]
         names = found.names(np.arange(len(found.keys)))
         arrays = {"name_offsets": names.offsets, "name_bytes": names.data}
     indices = np.concatenate(columns).astype(np.int64)

@@ -79,7 +79,7 @@ def learn_bins(batches: list[Batch], dense_threshold: float, threads: int) -> Va
     found = count(batches, threads)
     n_rows = sum(batch.n_rows for batch in batches)
     numbers = np.arange(len(found.counts), dtype=np.uint32)
-    of_batch = [found.in_batch(i, numbers) for i in range(len(batches))]
+    of_batch = [*map(found.by_batch(numbers), range(len(batches)))]
     valued = np.zeros(len(found.counts), np.bool_)
     for batch, number in zip(batches, of_batch, strict=True):
         valued[number[batch.ids[batch.value_at]]] = True

@@ -166,7 +166,9 @@ def learn(
     slot_of = np.full(len(found.counts), MISSING, np.uint32)
     slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
     slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
-    return vocabulary, _encode(vocabulary, batches, lambda i: found.in_batch(i, slot_of), threads)
+    slots = found.by_batch(slot_of)
+    del found, sparse, dense  # what only counting needed is not held while coding
+    return vocabulary, _encode(vocabulary, batches, slots, threads)
 
 
 def check_limits(dense_threshold: float, min_count: int) -> None:
