@@ -1,7 +1,6 @@
 """Measuring in processes of their own: the best seconds of several runs, and memory."""
 
 import json
-import resource
 import subprocess
 import sys
 import textwrap
@@ -33,10 +32,6 @@ def anonymous_mb():
         return (
             sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem"))) / 1024
         )
-
-
-def peak_mb():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def table(rows):

@@ -87,18 +87,15 @@ class Vocabulary:
             assert self._table is not None
             return self._table
         if self.integers and batch.tokens.names is not None:
-            names = batch.tokens.names
-            values, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
-            return np.where(valid, self._index.find(mix_integers(values)), MISSING)
+            return self.find(batch.tokens.names)
         return self._index.find(batch.tokens.hashes)
 
-    def find(self, names: list[bytes]) -> Slots:
+    def find(self, names: Names) -> Slots:
         """The code of each name; dense features have the numbers after the codes, others MISSING."""
-        packed = Names.pack(names)
-        starts, stops = packed.offsets[:-1], packed.offsets[1:]
+        starts, stops = names.offsets[:-1], names.offsets[1:]
         if not self.integers:
-            return self._index.find(hash_spans(packed.data, starts, stops))
-        values, valid = integers_of_spans(packed.data, starts, stops)
+            return self._index.find(hash_spans(names.data, starts, stops))
+        values, valid = integers_of_spans(names.data, starts, stops)
         return np.where(valid, self._index.find(mix_integers(values)), MISSING)
 
     @cached_property

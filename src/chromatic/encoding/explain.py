@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chromatic.data.hashing import MISSING
+from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.errors import InputError
@@ -54,7 +55,7 @@ def locate(encoding: Encoding, feature: str | bytes) -> dict[str, Any]:
 
 def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
     """The code of a feature, None where it is not a sparse feature of the vocabulary."""
-    slot = vocabulary.find([name])[0]
+    slot = vocabulary.find(Names.pack([name]))[0]
     return int(slot) if slot != MISSING and slot < len(vocabulary) else None
 
 
