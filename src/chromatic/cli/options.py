@@ -223,11 +223,12 @@ def number_or_word(text: str | None, kind: type[Any] = int) -> Any:
 
 def write_columns(columns: Encoded, labels: Any, path: str, to: str, threads: int) -> None:
     """Write encoded rows. Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere."""
-    from chromatic.data.writers import write
+    from chromatic.data.writers import TEXT, write, write_text
 
-    as_text = to in ("svmlight", "vw")
-    batches = (columns.with_dense_folded() if as_text else columns).to_batches(labels, int(as_text))
-    write(list(batches), path, to, threads)
+    if to in TEXT:
+        write_text(columns.to_batches(labels, 1, fold=True), path, to, threads)
+    else:
+        write(list(columns.to_batches(labels)), path, to, threads)
 
 
 def size_of(data: Dataset) -> dict[str, Any]:
