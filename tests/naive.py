@@ -336,3 +336,74 @@ def label_counts(rows, positive, fold, n_features, n_folds):
                 counts[v][f] += 1
                 positives[v][f] += y
     return counts, positives
+
+
+def mutual_information(joint):
+    """I(Z;Y) in nats of a table {z: (positives, rows)}, by definition."""
+    n = sum(rows for _, rows in joint.values())
+    positive = sum(p for p, _ in joint.values()) / n
+    total = 0.0
+    for p, rows in joint.values():
+        for count, share in ((p, positive), (rows - p, 1 - positive)):
+            if count:
+                total += count / n * math.log(count / n / (rows / n * share))
+    return total
+
+
+def paper_columns(rows, n_features, labels, estimating, budget):
+    """The paper's CL+SM: the columns of each row, one of every color, and all colors' information.
+
+    First-fit colors; rates from the estimating rows alone, as they are; cuts added one by one where the
+    sum of mutual information grows most; features without an estimate are null.
+    """
+    colors, n_colors, _, _ = greedy(rows, n_features, "first-fit", budget // 2)
+    kept = [{colors[v]: v for v in row} for row in represent(rows, colors)]
+    used = [i for i in range(len(rows)) if estimating[i]]
+    prior = sum(labels[i] for i in used) / len(used)
+    tables = []  # for each color, its categories by rate: (rate, {category: (positives, rows)})
+    for c in range(n_colors):
+        seen = {None: (0, 0)}
+        for i in used:
+            p, n = seen.get(kept[i].get(c), (0, 0))
+            seen[kept[i].get(c)] = p + labels[i], n + 1
+        by_rate = {}
+        for category, (p, n) in seen.items():
+            by_rate.setdefault(p / n if n else prior, {})[category] = (p, n)
+        tables.append([by_rate[rate] for rate in sorted(by_rate)])
+
+    def information(c, ends):
+        sides = [0, *sorted(ends), len(tables[c])]
+        joint = {}
+        for z, (i, j) in enumerate(pairwise(sides)):
+            counts = [count for group in tables[c][i:j] for count in group.values()]
+            joint[z] = sum(p for p, _ in counts), sum(n for _, n in counts)
+        return mutual_information(joint)
+
+    cuts = [set() for _ in range(n_colors)]
+    for _ in range(budget - n_colors):
+        gains = [
+            (information(c, cuts[c] | {s}) - information(c, cuts[c]), -c, -s)
+            for c in range(n_colors)
+            for s in range(1, len(tables[c]))
+            if s not in cuts[c]
+        ]
+        gain, c, s = max(gains, default=(0.0, 0, 0))
+        if gain <= 1e-12:
+            break
+        cuts[-c].add(-s)
+    first = [sum(len(cuts[b]) + 1 for b in range(c)) for c in range(n_colors)]
+
+    def column(c, category):
+        if not any(category in group for group in tables[c]):
+            category = None
+        at = next(i for i, group in enumerate(tables[c]) if category in group)
+        return first[c] + sum(cut <= at for cut in cuts[c])
+
+    columns = [[column(c, row.get(c)) for c in range(n_colors)] for row in kept]
+    return columns, sum(information(c, cuts[c]) for c in range(n_colors))
+
+
+def one_row(codes, colors, columns):
+    """The columns of a row's known codes, of each color the rarest; None makes no column."""
+    kept = {colors[v]: v for v in sorted(set(codes))}
+    return sorted(columns[v] for v in kept.values() if columns[v] is not None)

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 from chromatic.data import Reader
 from chromatic.encoding.fitting import Settings, fit
 from chromatic.errors import InputError
-from chromatic.modelfile import load, save
+from chromatic.modelfile import Model, checksum_of, load, save
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.random(300) < 0.4
@@ -37,9 +37,10 @@ def fitted(kind="strings", **options):
 @pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
 def test_a_loaded_model_encodes_as_the_saved_one(tmp_path, kind, encoding):
     data, model = fitted(kind, encoding=encoding)
-    save(model, tmp_path / "m.chroma")
+    save(Model(model, {"budget": 40}), tmp_path / "m.chroma")
     loaded = load(tmp_path / "m.chroma")
-    one, two = (m.encode(data.rows).to_csr() for m in (model, loaded))
+    assert loaded.parameters == {"budget": 40}
+    one, two = (m.encode(data.rows).to_csr() for m in (model, loaded.encoding))
     assert one.shape == two.shape and (one != two).nnz == 0
     save(loaded, tmp_path / "again.chroma")
     assert (tmp_path / "m.chroma").read_bytes() == (tmp_path / "again.chroma").read_bytes()
@@ -47,8 +48,8 @@ def test_a_loaded_model_encodes_as_the_saved_one(tmp_path, kind, encoding):
 
 def test_names_can_be_left_out(tmp_path):
     data, model = fitted()
-    save(model, tmp_path / "m.chroma", names=False)
-    loaded = load(tmp_path / "m.chroma")
+    save(Model(model), tmp_path / "m.chroma", names=False)
+    loaded = load(tmp_path / "m.chroma").encoding
     assert loaded.vocabulary.names is None
     assert (loaded.encode(data.rows).to_csr() != model.encode(data.rows).to_csr()).nnz == 0
 
@@ -56,12 +57,10 @@ def test_names_can_be_left_out(tmp_path):
 def change(path, facts=None, **arrays):
     with safe_open(path, framework="numpy") as file:
         told = json.loads(file.metadata()["chromatic"])
-    kept = {**load_file(path), **arrays}
-    save_file(
-        {name: array for name, array in kept.items() if array is not None},
-        path,
-        {"chromatic": json.dumps({**told, **(facts or {})})},
-    )
+    kept = {name: array for name, array in {**load_file(path), **arrays}.items() if array is not None}
+    told |= facts or {}
+    told["checksum"] = checksum_of(told, kept)
+    save_file(kept, path, {"chromatic": json.dumps(told)})
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def change(path, facts=None, **arrays):
 )
 def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
     path = tmp_path / "m.chroma"
-    save(fitted()[1], path)
+    save(Model(fitted()[1]), path)
     change(path, **arrays)
     with pytest.raises(InputError, match=f"m.chroma: is damaged .*{message}"):
         load(path)
@@ -89,7 +88,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
 @pytest.mark.parametrize("value", [-2, 10**6])
 def test_indices_out_of_bounds_are_refused(tmp_path, name, value):
     path = tmp_path / "m.chroma"
-    save(fitted()[1], path)
+    save(Model(fitted()[1]), path)
     array = load_file(path)[name].copy()
     array[len(array) // 2] = value
     change(path, **{name: array})
@@ -99,7 +98,7 @@ def test_indices_out_of_bounds_are_refused(tmp_path, name, value):
 
 def test_files_that_are_no_models_are_refused(tmp_path):
     path = tmp_path / "m.chroma"
-    save(fitted()[1], path)
+    save(Model(fitted()[1]), path)
     data = path.read_bytes()
     for i, content in enumerate([b"", b"no model", data[: len(data) // 2], data[:100], data + b"x"]):
         (tmp_path / f"{i}").write_bytes(content)
@@ -113,3 +112,15 @@ def test_files_that_are_no_models_are_refused(tmp_path):
     change(path, {"version": 99})
     with pytest.raises(InputError, match="is of version 99; expected 1: update chromatic"):
         load(path)
+
+
+def test_a_file_with_any_bit_changed_is_refused(tmp_path):
+    path = tmp_path / "m.chroma"
+    save(Model(fitted()[1]), path)
+    data = path.read_bytes()
+    for at in RANDOM.integers(0, 8 * len(data), 300):
+        changed = bytearray(data)
+        changed[at // 8] ^= 1 << at % 8
+        path.write_bytes(changed)
+        with pytest.raises(InputError, match=r"m.chroma: is (damaged|no model file)"):
+            load(path)

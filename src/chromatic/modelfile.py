@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from chromatic._files import replacing
 from chromatic.coloring import Coloring
+from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
@@ -29,12 +31,26 @@ VERSION = 1
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def save(encoding: Encoding, path: str | os.PathLike[str], *, names: bool = True) -> None:
+@dataclass(frozen=True)
+class Model:
+    """A fitted encoding, and with which parameters it was fitted."""
+
+    encoding: Encoding
+    parameters: dict[str, Any] = field(default_factory=dict)
+    n_features_in: int | None = None  # the columns of the matrix or table that it was fitted on
+
+
+def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> None:
     """Write a fitted encoding; without `names`, string features are known by their hashes only."""
     from safetensors.numpy import save as to_bytes
 
+    encoding = model.encoding
     arrays: Arrays = {}
-    facts: dict[str, Any] = {"version": VERSION}
+    facts: dict[str, Any] = {
+        "version": VERSION,
+        "parameters": model.parameters,
+        "n_features_in": model.n_features_in,
+    }
     _put_vocabulary(encoding.vocabulary, arrays, facts, names)
     coloring = encoding.coloring
     arrays["colors"] = coloring.colors
@@ -63,12 +79,14 @@ def save(encoding: Encoding, path: str | os.PathLike[str], *, names: bool = True
         arrays["codes"] = encoding.codes
     # One entry of metadata: the writer keeps several in no order.
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    facts = json.loads(json.dumps(facts, default=lambda number: number.item()))
+    facts["checksum"] = checksum_of(facts, arrays)
     data = to_bytes(arrays, {"chromatic": json.dumps(facts, sort_keys=True)})
     with replacing(path) as file:
         file.write(data)
 
 
-def load(path: str | os.PathLike[str]) -> Encoding:
+def load(path: str | os.PathLike[str]) -> Model:
     """Read a fitted encoding that `save` wrote."""
     path = os.fspath(path)
     facts, arrays = _read(path)
@@ -77,12 +95,32 @@ def load(path: str | os.PathLike[str]) -> Encoding:
         raise in_file(
             path, None, f"is of version {version}; expected {VERSION}: update chromatic to read it"
         )
+    if facts.get("checksum") != checksum_of(facts, arrays):
+        raise in_file(
+            path, None, "is damaged (its checksum does not agree); expected the file as it was written"
+        )
     try:
         vocabulary = _vocabulary(facts, arrays)
         coloring = _coloring(facts, arrays, vocabulary)
-        return _encoding(facts, arrays, vocabulary, coloring)
+        parameters, width = dict(facts["parameters"]), facts["n_features_in"]
+        encoding = _encoding(facts, arrays, vocabulary, coloring)
+        return Model(encoding, parameters, None if width is None else int(width))
     except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise in_file(path, None, f"is damaged ({error}); expected a whole model file") from error
+
+
+def checksum_of(facts: dict[str, Any], arrays: Arrays) -> str:
+    """A hash of all that a file says: with one bit changed, a file is refused."""
+    parts = [json.dumps({**facts, "checksum": None}, sort_keys=True).encode()]
+    for name, array in sorted(arrays.items()):
+        content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        parts.append(f"{name} {array.dtype.str} {array.shape} {_hash(content):016x}".encode())
+    whole = np.frombuffer(b"\n".join(parts), np.uint8)
+    return f"{_hash(whole):016x}"
+
+
+def _hash(data: npt.NDArray[np.uint8]) -> int:
+    return int(hash_spans(data, np.array([0]), np.array([len(data)]))[0])
 
 
 def _read(path: str) -> tuple[dict[str, Any], Arrays]:

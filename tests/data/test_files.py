@@ -199,7 +199,7 @@ def test_the_text_na_is_a_value_and_no_missing_cell(tmp_path):
     (tmp_path / "x.csv").write_text("label,c,n\n1,NA,NA\n0,US,3\n1,,4\n")
     data = Reader().read(tmp_path / "x.csv", dense_threshold=2)
     assert set(data.vocabulary.names.tolist()) == {b"c=NA", b"c=US"}
-    assert (data.rows.dense.ravel().tolist(), data.missing_numbers) == ([0, 3, 4], 1)
+    assert (data.rows.dense.ravel().tolist(), data.left_out.missing_numbers) == ([0, 3, 4], 1)
 
 
 def test_scipy_reads_our_npz(tmp_path):
@@ -265,7 +265,7 @@ def test_csv_and_tsv_have_typed_columns(tmp_path):
 def test_bad_lines_of_csv_are_skipped_and_counted(tmp_path):
     (tmp_path / "x.csv").write_text("label,city\n1,Rome\n0\n0,a,b\n1,Oslo\n")
     data = Reader(on_bad_line="skip").read(tmp_path / "x.csv")
-    assert (data.rows.n_rows, data.skipped_lines) == (2, 2)
+    assert (data.rows.n_rows, data.left_out.skipped_lines) == (2, 2)
 
 
 def test_criteos_layout(tmp_path):
@@ -274,7 +274,7 @@ def test_criteos_layout(tmp_path):
     data = Reader(format="criteo").read(tmp_path / "day")
     assert data.vocabulary.dense_names == tuple(b"I%d" % i for i in range(1, 14))
     assert data.rows.dense[0].tolist() == list(range(13))
-    assert data.missing_numbers == 13
+    assert data.left_out.missing_numbers == 13
     assert sorted(data.vocabulary.fields.tolist()) == list(range(26))
     assert data.vocabulary.names[int(np.argmin(data.vocabulary.fields))] == b"C1=00000000"
 

@@ -65,7 +65,7 @@ def test_tables_of_every_library(library):
     assert data.rows.labels.tolist() == [1, 0, 1]
     assert data.rows.dense.tolist() == [[1.5], [0], [2]]
     assert data.vocabulary.dense_names == (b"price",)
-    assert data.missing_numbers == 1
+    assert data.left_out.missing_numbers == 1
     assert named(library(TABLE)) == [{"a", "b", "city=x"}, {"b", "city=y"}, set()]
     fields = dict(zip(data.vocabulary.names.tolist(), data.vocabulary.fields.tolist(), strict=True))
     assert fields == {b"a": -1, b"b": -1, b"city=x": 0, b"city=y": 0}

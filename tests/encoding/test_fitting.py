@@ -1,3 +1,6 @@
+from itertools import pairwise
+
+import naive
 import numpy as np
 import pytest
 
@@ -113,3 +116,24 @@ def test_data_that_cannot_be_fitted_is_refused(data):
         fit(dense, np.array([True, False]), Settings(2))
     with pytest.raises(InputError, match="coloring is 'fields'"):
         fit(train, labels, Settings(coloring="fields"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_paper_s_formulas_give_the_columns_of_the_paper_s_setting(seed):
+    random = np.random.default_rng(seed)
+    fields = random.integers(0, [12, 15, 40, 500], (700, 4))
+    weights = 1.5 * random.normal(size=(4, 500))
+    score = weights[np.arange(4), fields].sum(axis=1)
+    labels = (random.random(700) < 1 / (1 + np.exp(-score))).astype(int)
+    names = [[f"{f}={v}" for f, v in enumerate(row) if v % 5] for row in fields]
+    data = Reader().read(names, dense_threshold=2)
+    rows, budget = data.rows, 24
+    fitted = fit(data, labels.astype(float), Settings.paper(budget))
+    coded = [set(rows.codes[i:j].tolist()) for i, j in pairwise(rows.indptr.tolist())]
+    hashes = naive.row_hashes(coded, data.vocabulary.keys.tolist(), 0)
+    estimating = [h >> 63 == 0 for h in hashes]
+    assert fitted.training_rows.tolist() == [i for i in range(700) if not estimating[i]]
+    columns, _ = naive.paper_columns(coded, rows.n_features, labels.tolist(), estimating, budget)
+    n_colors = fitted.encoding.coloring.n_colors
+    assert fitted.training.columns.reshape(700, n_colors).tolist() == columns
+    assert fitted.training.n_columns <= budget

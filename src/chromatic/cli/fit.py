@@ -1,95 +1,94 @@
-"""`chromatic fit`: learn columns from training data."""
+"""`chromatic fit` and `chromatic encode`: learn columns from training data."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from chromatic.cli import options
 
+if TYPE_CHECKING:
+    from chromatic.data import Dataset
+    from chromatic.encoding.fitting import Fitted
+
 
 def fit(
     train: options.Inputs,
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    fitting: options.Fitting,
+    reading: options.Reading,
     encoded: Annotated[
         str | None, typer.Option(help="Also write the training rows, encoded without leaking labels.")
     ] = None,
     to: options.To = None,
-    budget: Annotated[int, typer.Option(help="The most columns, the dense ones included.")] = 1024,
-    encoding: Annotated[str, typer.Option(help="submodular, target, frequency, identity.")] = "submodular",
-    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or fields.")] = "balanced",
-    max_colors: Annotated[
-        str | None, typer.Option(help="A number, or proper; by default what suits the budget.")
-    ] = None,
-    leakage: Annotated[str, typer.Option(help="crossfit, split or none.")] = "crossfit",
-    folds: Annotated[int, typer.Option(help="Of crossfit.")] = 5,
-    split_rate: Annotated[int, typer.Option(help="Of split: 2^-rate of the rows estimate.")] = 1,
-    smoothing: Annotated[str, typer.Option(help="auto, or a pseudo-count of the overall rate.")] = "auto",
-    quantizer: Annotated[str, typer.Option(help="optimal, greedy or sort.")] = "optimal",
-    null: Annotated[str, typer.Option(help="drop, or emit a column for an absent color.")] = "drop",
-    names: Annotated[bool, typer.Option(help="Keep the names of string features in the model.")] = True,
-    seed: Annotated[int, typer.Option(help="Of folds, halves and random colors.")] = 0,
-    format: options.Format = None,
-    features: options.Features = "auto",
-    label: options.Label = None,
-    on_bad_line: options.OnBadLine = "raise",
-    threads: options.Threads = None,
-    dense_threshold: options.DenseThreshold = 0.1,
-    min_count: options.MinCount = 1,
-    values: options.Values = "elide",
 ) -> None:
     """Learn columns from TRAIN and write them to a model file.
 
     Example: chromatic fit train.svm.gz -o model.chroma --budget 1024 --encoded train-columns.svm
     """
     from chromatic._files import check_target
+    from chromatic._threads import thread_count
     from chromatic.data.writers import format_to_write
-    from chromatic.encoding.fitting import Settings, as_zero_and_one
-    from chromatic.encoding.fitting import fit as fit_encoding
-    from chromatic.modelfile import save
 
-    settings = Settings(
-        budget=budget,
-        encoding=encoding,
-        coloring=coloring,
-        max_colors=options.number_or_word(max_colors),
-        leakage=leakage,
-        folds=folds,
-        split_rate=split_rate,
-        smoothing=options.number_or_word(smoothing, float),
-        quantizer=quantizer,
-        null=null,
-        seed=seed,
-    )
-    check_target(output)
     if encoded is not None:
         to = format_to_write(encoded, to)
         check_target(encoded)
-    with options.reader(
-        train, format=format, features=features, label=label, on_bad_line=on_bad_line, n_jobs=threads
-    ) as reader:
-        data = reader.read(
-            train,
-            dense_threshold=dense_threshold,
-            min_count=min_count,
-            values=values,
-            keep_names=names,
-            keep_fields=coloring == "fields",
-        )
-    options.say_what_was_left_out(data.skipped_lines, data.ignored_numbers, data.missing_numbers)
-    labels = data.rows.labels
-    y = None if labels is None else as_zero_and_one(labels)
-    fitted = fit_encoding(data, y, settings, reader.threads)
+    check_target(output)
+    data, fitted = fitting.fit(train, reading)
     if encoded is not None and to is not None:
-        if len(fitted.training_rows) < data.rows.n_rows:
-            options.log.warning(
-                "wrote the %s of %s rows that are left to train on",
-                f"{len(fitted.training_rows):,}",
-                f"{data.rows.n_rows:,}",
-            )
-        training = fitted.training.take(fitted.training_rows)
-        options.write_columns(
-            training, None if labels is None else labels[fitted.training_rows], encoded, to, reader.threads
+        _write_training_rows(data, fitted, encoded, to, thread_count(reading.threads))
+    _save(fitted, output, fitting)
+
+
+def encode(
+    train: options.Inputs,
+    test: Annotated[list[str], typer.Option(help="Rows to encode too; may be given several times.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The folder to write to.")],
+    fitting: options.Fitting,
+    reading: options.Reading,
+    to: options.To = None,
+) -> None:
+    """Learn columns from TRAIN and write model, training rows and TEST to a folder, in one process.
+
+    The folder gets model.chroma, train.svm and test.svm, or their suffixes for another format.
+
+    Example: chromatic encode train.svm.gz --test test.svm.gz -o columns
+    """
+    from chromatic._files import check_target
+    from chromatic._threads import thread_count
+    from chromatic.data.source import SUFFIXES
+    from chromatic.data.writers import format_to_write
+
+    to = format_to_write("train.svm", to)
+    suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
+    names = "model.chroma", f"train{suffix}", f"test{suffix}"
+    model, train_rows, test_rows = (os.path.join(output, name) for name in names)
+    fitting.settings  # noqa: B018 (what is wrong with the flags is told before the folder is made)
+    os.makedirs(output, exist_ok=True)
+    for path in (model, train_rows, test_rows):
+        check_target(path)
+    data, fitted = fitting.fit(train, reading)
+    rows = reading.code(test, data.vocabulary).rows
+    threads = thread_count(reading.threads)
+    _write_training_rows(data, fitted, train_rows, to, threads)
+    options.write_columns(fitted.encoding.encode(rows, threads), rows.labels, test_rows, to, threads)
+    _save(fitted, model, fitting)
+
+
+def _write_training_rows(data: Dataset, fitted: Fitted, path: str, to: str, threads: int) -> None:
+    """Write the rows to train on, and say so where they are not all."""
+    rows, labels = fitted.training_rows, data.rows.labels
+    if len(rows) < data.rows.n_rows:
+        options.log.warning(
+            "wrote the %s of %s rows that are left to train on", f"{len(rows):,}", f"{data.rows.n_rows:,}"
         )
-    save(fitted.encoding, output, names=names)
+    left = None if labels is None else labels[rows]
+    options.write_columns(fitted.training.take(rows), left, path, to, threads)
+
+
+def _save(fitted: Fitted, path: str, fitting: options.Fitting) -> None:
+    from chromatic.modelfile import Model, save
+
+    save(Model(fitted.encoding, fitting.parameters), path, names=fitting.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from chromatic.cli import options
 
 def graph(
     train: options.Inputs,
+    reading: options.Reading,
+    limits: options.Limits,
     test: Annotated[
         list[str] | None, typer.Option(help="Rows to count collisions on; may be given several times.")
     ] = None,
@@ -21,13 +24,6 @@ def graph(
     ] = "proper",
     seed: Annotated[int, typer.Option(help="For the random coloring.")] = 0,
     json_: options.Json = False,
-    format: options.Format = None,
-    features: options.Features = "auto",
-    label: options.Label = None,
-    on_bad_line: options.OnBadLine = "raise",
-    threads: options.Threads = None,
-    dense_threshold: options.DenseThreshold = 0.1,
-    min_count: options.MinCount = 1,
 ) -> None:
     """Color the features of TRAIN so that features of one row differ, and count collisions on TEST.
 
@@ -41,19 +37,10 @@ def graph(
     if palette != "proper" and not isinstance(palette, int):
         raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper")
     test = test or []
-    with options.reader(
-        [*train, *test],
-        format=format,
-        features=features,
-        label=label,
-        on_bad_line=on_bad_line,
-        n_jobs=threads,
-    ) as reader:
-        data = reader.read(train, dense_threshold=dense_threshold, min_count=min_count, keep_names=False)
-        others = reader.read(test, vocabulary=data.vocabulary) if test else None
-    for read in (data, others):
-        if read is not None:
-            options.say_what_was_left_out(read.skipped_lines, read.ignored_numbers, read.missing_numbers)
+    with reading.reader([*train, *test]) as reader:
+        data = reader.read(train, **asdict(limits), keep_names=False)
+    options.say_what_was_left_out(data.left_out)
+    others = reading.code(test, data.vocabulary) if test else None
     columns = transpose(data.rows, reader.threads)
     if coloring == "random" and palette == "proper":
         palette = max(1, 2 * color(data.rows, columns=columns).n_colors)

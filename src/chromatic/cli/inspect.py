@@ -23,7 +23,7 @@ def inspect(
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
 
-    encoding = load(model)
+    encoding = load(model).encoding
     if column is not None:
         _show(explain(encoding, column), json_)
     elif feature is not None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, describe, fit, graph, inspect, transform
+from chromatic.cli import convert, describe, fit, graph, inspect, options, transform
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -59,10 +59,11 @@ for command in (
     convert.convert,
     graph.graph,
     fit.fit,
+    fit.encode,
     transform.transform,
     inspect.inspect,
 ):
-    app.command()(guarded(command))
+    app.command()(guarded(options.expanded(command)))
 
 
 def _version(asked: bool) -> None:

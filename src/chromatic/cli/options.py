@@ -3,60 +3,199 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
 import logging
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
     from chromatic.data import Dataset, Reader
+    from chromatic.data.batch import LeftOut
+    from chromatic.data.vocabulary import Vocabulary
     from chromatic.encoding.encoded import Encoded
+    from chromatic.encoding.fitting import Fitted, Settings
 
 log = logging.getLogger("chromatic")
 
 Inputs = Annotated[
     list[str], typer.Argument(help="Files, one data set in their order; - is standard input.")
 ]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="svmlight, vw, tokens, parquet, arrow, csv, tsv, criteo or npz; by default told by suffix "
-        "and content."
-    ),
-]
-Features = Annotated[
-    str, typer.Option(help="Features of text: auto, integer (anything else is an error), or string.")
-]
-Label = Annotated[str | None, typer.Option(help="The label's column in a table; by default 'label'.")]
-OnBadLine = Annotated[str, typer.Option(help="raise, or skip bad lines and say how many.")]
-Threads = Annotated[int | None, typer.Option(help="Threads; by default all cores.")]
-DenseThreshold = Annotated[
-    float, typer.Option(help="A feature in more than this share of the rows is dense.")
-]
-MinCount = Annotated[int, typer.Option(help="Drop sparse features found in fewer rows.")]
-Values = Annotated[
-    str, typer.Option(help="Values of sparse features: elide, or distinct (each a feature of its own).")
-]
+Output = Annotated[str, typer.Option("-o", "--output", help="The file to write; - is standard output.")]
 To = Annotated[
     str | None, typer.Option(help="svmlight, vw, parquet or npz; by default told by the suffix.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@contextlib.contextmanager
-def reader(paths: list[str], **options: Any) -> Iterator[Reader]:
-    """A reader with these options that shows on a terminal how far it is."""
-    from chromatic.data import Reader
-    from chromatic.data.source import total_size
-    from chromatic.errors import InputError
+@dataclass(frozen=True)
+class Reading:
+    """The flags of every command that reads data."""
 
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) is named twice; expected it once at most")
-    with progress_bar("reading", total_size(paths)) as progress:
-        yield Reader(progress=progress, **options)
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="svmlight, vw, tokens, parquet, arrow, csv, tsv, criteo or npz; by default told by suffix "
+            "and content."
+        ),
+    ] = None
+    features: Annotated[
+        str, typer.Option(help="Features of text: auto, integer (anything else is an error), or string.")
+    ] = "auto"
+    label: Annotated[
+        str | None, typer.Option(help="The label's column in a table; by default 'label'.")
+    ] = None
+    on_bad_line: Annotated[str, typer.Option(help="raise, or skip bad lines and say how many.")] = "raise"
+    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None
+
+    @contextlib.contextmanager
+    def reader(self, paths: list[str]) -> Iterator[Reader]:
+        """A reader with these flags that shows on a terminal how far it is."""
+        from chromatic.data import Reader
+        from chromatic.data.source import total_size
+        from chromatic.errors import InputError
+
+        if paths.count("-") > 1:
+            raise InputError("standard input (-) is named twice; expected it once at most")
+        with progress_bar("reading", total_size(paths)) as progress:
+            yield Reader(
+                self.format,
+                self.features,
+                self.label,
+                self.on_bad_line,
+                n_jobs=self.threads,
+                progress=progress,
+            )
+
+    def code(self, paths: list[str], vocabulary: Vocabulary) -> Dataset:
+        """Read data by a vocabulary, and say what was left out."""
+        with self.reader(paths) as reader:
+            data = reader.read(paths, vocabulary=vocabulary)
+        say_what_was_left_out(data.left_out)
+        return data
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The flags that tell dense features from sparse ones."""
+
+    dense_threshold: Annotated[
+        float, typer.Option(help="A feature in more than this share of the rows is dense.")
+    ] = 0.1
+    min_count: Annotated[int, typer.Option(help="Drop sparse features found in fewer rows.")] = 1
+
+
+@dataclass(frozen=True)
+class Learning(Limits):
+    """The flags of a vocabulary that is learned."""
+
+    values: Annotated[
+        str, typer.Option(help="Values of sparse features: elide, or distinct (each its own feature).")
+    ] = "elide"
+
+
+@dataclass(frozen=True)
+class Fitting(Learning):
+    """The flags of an encoding that is fitted: the parameters of `ChromaticEncoder`."""
+
+    budget: Annotated[int, typer.Option(help="The most columns, the dense ones included.")] = 1024
+    encoding: Annotated[str, typer.Option(help="submodular, target, frequency, identity.")] = "submodular"
+    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or fields.")] = "balanced"
+    max_colors: Annotated[
+        str | None,
+        typer.Option(help="A number, proper, or paper; by default what suits the budget."),
+    ] = None
+    leakage: Annotated[str, typer.Option(help="crossfit, split or none.")] = "crossfit"
+    folds: Annotated[int, typer.Option(help="Of crossfit.")] = 5
+    split_rate: Annotated[int, typer.Option(help="Of split: 2^-rate of the rows estimate.")] = 1
+    smoothing: Annotated[str, typer.Option(help="auto, or a pseudo-count of the overall rate.")] = "auto"
+    quantizer: Annotated[str, typer.Option(help="optimal, greedy or sort.")] = "optimal"
+    null: Annotated[str, typer.Option(help="drop, or emit a column for an absent color.")] = "drop"
+    min_gain: Annotated[
+        float | None, typer.Option(help="Nats that a column must tell; by default ln(rows) / 2.")
+    ] = None
+    unestimated: Annotated[
+        str, typer.Option(help="A feature that no row estimates counts as: prior, or null.")
+    ] = "prior"
+    names: Annotated[bool, typer.Option(help="Keep the names of string features in the model.")] = True
+    seed: Annotated[int, typer.Option(help="Of folds, halves and random colors.")] = 0
+
+    @property
+    def settings(self) -> Settings:
+        """The flags as settings, checked."""
+        from chromatic.encoding.fitting import Settings
+
+        given = {field.name: getattr(self, field.name) for field in fields(Settings)}
+        given["max_colors"] = number_or_word(self.max_colors)
+        given["smoothing"] = number_or_word(self.smoothing, float)
+        return Settings(**given)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The flags as `ChromaticEncoder` names them."""
+        chosen = asdict(self.settings) | {
+            "dense_threshold": self.dense_threshold,
+            "min_count": self.min_count,
+            "names": self.names,
+        }
+        chosen["random_state"] = chosen.pop("seed")
+        return chosen
+
+    def fit(self, train: list[str], reading: Reading) -> tuple[Dataset, Fitted]:
+        """Read data, say what was left out, and fit."""
+        from chromatic.encoding.fitting import as_zero_and_one, fit
+
+        settings = self.settings
+        with reading.reader(train) as reader:
+            data = reader.read(
+                train,
+                dense_threshold=self.dense_threshold,
+                min_count=self.min_count,
+                values=self.values,
+                keep_names=self.names,
+                keep_fields=self.coloring == "fields",
+            )
+        say_what_was_left_out(data.left_out)
+        labels = data.rows.labels
+        y = None if labels is None else as_zero_and_one(labels)
+        return data, fit(data, y, settings, reader.threads)
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command in whose signature a parameter of a class of flags becomes those flags.
+
+    typer reads flags from signatures; so that each is written once, commands take groups of them.
+    """
+    groups, parameters = {}, []
+    hints = get_type_hints(command, include_extras=True)
+    for name, parameter in inspect.signature(command).parameters.items():
+        if is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            flags = get_type_hints(hints[name], include_extras=True)
+            parameters += [
+                inspect.Parameter(
+                    flag.name, parameter.kind, default=flag.default, annotation=flags[flag.name]
+                )
+                for flag in fields(hints[name])
+            ]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{flag.name: given.pop(flag.name) for flag in fields(group)})
+        command(**given)
+
+    parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
 @contextlib.contextmanager
@@ -115,11 +254,11 @@ def show(figures: dict[str, Any], as_json: bool) -> None:
         print(f"{name.replace('_', ' '):<22}{shown:>15}")
 
 
-def say_what_was_left_out(skipped_lines: int, ignored: int, missing: int) -> None:
+def say_what_was_left_out(what: LeftOut) -> None:
     """Nothing is dropped silently."""
-    if skipped_lines:
-        log.warning("skipped %s bad lines", f"{skipped_lines:,}")
-    if ignored:
-        log.warning("ignored %s query ids, importance weights or bases", f"{ignored:,}")
-    if missing:
-        log.warning("read %s empty numeric cells as 0", f"{missing:,}")
+    if what.skipped_lines:
+        log.warning("skipped %s bad lines", f"{what.skipped_lines:,}")
+    if what.ignored_numbers:
+        log.warning("ignored %s query ids, importance weights or bases", f"{what.ignored_numbers:,}")
+    if what.missing_numbers:
+        log.warning("read %s empty numeric cells as 0", f"{what.missing_numbers:,}")

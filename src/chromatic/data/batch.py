@@ -104,6 +104,23 @@ class Batch:
         return replace(self, ids=ids, tokens=Tokens(hashes[first], integers=self.ids[first]))
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What reading left out, in all batches."""
+
+    skipped_lines: int = 0
+    ignored_numbers: int = 0  # query ids and importance weights
+    missing_numbers: int = 0  # empty cells of numeric columns, read as 0
+
+    @classmethod
+    def of(cls, batches: list[Batch]) -> LeftOut:
+        return cls(
+            sum(batch.skipped_lines for batch in batches),
+            sum(batch.ignored for batch in batches),
+            sum(batch.missing for batch in batches),
+        )
+
+
 def have_labels(batches: list[Batch]) -> bool:
     """Whether the rows have labels; that some do and some do not is an error."""
     labelled = sum(batch.labels is not None for batch in batches)
@@ -123,6 +140,15 @@ def check_numeric_columns(found_names: tuple[bytes, ...], expected: tuple[bytes,
         f"the numeric columns are {found}; expected those of the data before: {wanted} (a column of "
         "numbers in one file may be text in another)"
     )
+
+
+def check_kind(batches: list[Batch], integers: bool) -> None:
+    """Refuse strings where a model knows integers, and integers where it knows strings."""
+    for batch in batches:
+        if len(batch.ids) and batch.has_names == integers:
+            kinds = "strings", "integers (or the columns of a matrix)"
+            came, before = kinds if integers else kinds[::-1]
+            raise InputError(f"the features are {came}, at fit they were {before}; expected the same kind")
 
 
 def intern(

@@ -19,6 +19,7 @@ _P4 = U64(0x85EBCA77C2B2AE63)
 _P5 = U64(0x27D4EB2F165667C5)
 
 MISSING = np.uint32(0xFFFFFFFF)
+NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 def hash_spans(
@@ -86,6 +87,31 @@ class HashIndex:
         ids = np.empty(len(hashes), np.uint32)
         _find(self._slots, hashes, ids)
         return ids
+
+
+class HashMap:
+    """From hashes to numbers below 2**64 - 1, for the look-ups of one row at a time.
+
+    >>> found = HashMap(np.array([5, 9], np.uint64), np.array([70, 71], np.uint64))
+    >>> found.find(np.array([9, 4], np.uint64)).tolist() == [71, int(NOTHING)]
+    True
+    """
+
+    def __init__(self, hashes: npt.NDArray[np.uint64], contents: npt.NDArray[np.uint64]) -> None:
+        self._slots = np.zeros(2 << max(10, (2 * len(hashes)).bit_length()), np.uint64)
+        _fill(self._slots, hashes, contents)
+
+    def find(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+        """The number of each hash, NOTHING where there is none."""
+        contents = np.empty(len(hashes), np.uint64)
+        _find_contents(self._slots, hashes, contents)
+        return contents
+
+    def find_joined(self, data: bytes, expected: int) -> npt.NDArray[np.uint64] | None:
+        """The numbers of strings joined by the byte 0xFF; None where there are not as many as expected."""
+        both = np.empty((2, expected), np.uint64)
+        count = _find_joined(self._slots, np.frombuffer(data, np.uint8), both[0], both[1])
+        return both[1] if count == expected else None
 
 
 @inlined
@@ -195,3 +221,36 @@ def _find(slots, hashes, ids):  # type: ignore[no-untyped-def]
         _ahead(slots, hashes, i)
         at = _seek(slots, hashes[i])
         ids[i] = np.uint32(slots[at + 1] - U64(1)) if slots[at + 1] != U64(0) else MISSING
+
+
+@kernel
+def _fill(slots, hashes, contents):  # type: ignore[no-untyped-def]
+    for i in range(len(hashes)):
+        at = _seek(slots, hashes[i])
+        slots[at] = hashes[i]
+        slots[at + 1] = contents[i] + U64(1)
+
+
+@kernel
+def _find_contents(slots, hashes, contents):  # type: ignore[no-untyped-def]
+    """All slots are asked for before the first is read: a row's few look-ups wait together."""
+    mask = U64(len(slots) // 2 - 1)
+    for i in range(len(hashes)):
+        prefetch(slots, np.int64(U64(2) * (hashes[i] & mask)))
+    for i in range(len(hashes)):
+        contents[i] = slots[_seek(slots, hashes[i]) + 1] - U64(1)
+
+
+@kernel
+def _find_joined(slots, data, hashes, contents):  # type: ignore[no-untyped-def]
+    """Look up the strings that the byte 0xFF separates; how many there are, which may be too many."""
+    count, start = np.int64(0), np.int64(0)
+    for i in range(len(data) + 1):
+        if i == len(data) or data[i] == np.uint8(0xFF):
+            if count == len(hashes):
+                return count + 1
+            hashes[count] = _xxh64(data, start, i)
+            count += 1
+            start = np.int64(i + 1)
+    _find_contents(slots, hashes[:count], contents)
+    return count

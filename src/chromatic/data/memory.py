@@ -22,6 +22,10 @@ def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
     """
     if hasattr(data, "tocsr"):
         yield batch_of_csr(data.tocsr())
+    elif hasattr(data, "to_list") and not hasattr(data, "columns"):  # a series of lists
+        yield _of_lists(data.to_list())
+    elif isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype == object:
+        yield _of_lists(data.tolist())
     elif isinstance(data, np.ndarray):
         from scipy.sparse import csr_array
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from chromatic._threads import ordered_map, thread_count
-from chromatic.data.batch import Batch, check_numeric_columns, have_labels
+from chromatic.data.batch import Batch, LeftOut, check_numeric_columns, have_labels
 from chromatic.data.rows import Rows
 from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, opened
 from chromatic.data.text import TEXT_FORMATS, TextReader
@@ -28,9 +28,7 @@ class Dataset:
 
     rows: Rows
     vocabulary: Vocabulary
-    skipped_lines: int = 0
-    ignored_numbers: int = 0  # query ids and importance weights
-    missing_numbers: int = 0  # empty cells of numeric columns, read as 0
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,9 @@ class Reader:
         _one_of("values", values, ("elide", "distinct"))
         check_limits(dense_threshold, min_count)
         batches = self.batches(data)
-        notes = (
-            sum(batch.skipped_lines for batch in batches),
-            sum(batch.ignored for batch in batches),
-            sum(batch.missing for batch in batches),
-        )
+        left_out = LeftOut.of(batches)
         if vocabulary is not None:
-            return Dataset(vocabulary.encode(batches, self.threads), vocabulary, *notes)
+            return Dataset(vocabulary.encode(batches, self.threads), vocabulary, left_out)
         vocabulary, rows = learn(
             batches,
             dense_threshold=dense_threshold,
@@ -89,7 +83,7 @@ class Reader:
             keep_fields=keep_fields or self.format == "criteo",
             threads=self.threads,
         )
-        return Dataset(rows, vocabulary, *notes)
+        return Dataset(rows, vocabulary, left_out)
 
     @property
     def threads(self) -> int:
@@ -97,7 +91,7 @@ class Reader:
 
     def batches(self, data: Any) -> list[Batch]:
         """The rows of data as they came. Several paths are one data set, in order."""
-        paths = _paths(data)
+        paths = paths_of(data)
         if paths is None:
             from chromatic.data.memory import batches_of
 
@@ -151,7 +145,8 @@ class Reader:
         return batches
 
 
-def _paths(data: Any) -> list[str] | None:
+def paths_of(data: Any) -> list[str] | None:
+    """The paths that data is, one or several; None where it is the data itself."""
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     several = isinstance(data, (list, tuple)) and len(data) > 0

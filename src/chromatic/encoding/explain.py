@@ -9,6 +9,7 @@ import numpy as np
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.baselines import TruncatedEncoding
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.errors import InputError
 
@@ -36,9 +37,9 @@ def explain(encoding: Encoding, column: int) -> dict[str, Any]:
     }
 
 
-def locate(encoding: Encoding, feature: str | bytes) -> dict[str, Any]:
+def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
     """Where a sparse feature went: its color and its column, None where that makes no column."""
-    name = feature.encode() if isinstance(feature, str) else feature
+    name = feature if isinstance(feature, bytes) else str(feature).encode()
     code = code_of(encoding.vocabulary, name)
     if code is None:
         raise InputError(f"the feature {_text(name)!r} is not among the sparse features of this model")
@@ -51,6 +52,29 @@ def locate(encoding: Encoding, feature: str | bytes) -> dict[str, Any]:
     if isinstance(encoding, SubmodularEncoding):
         found["rate"] = float(encoding.codebook.rates[code])
     return found
+
+
+def column_names(encoding: Encoding | TruncatedEncoding, matrix_names: Any = None) -> list[str]:
+    """A name for every column, dense ones last; `matrix_names` are those of the columns of a matrix."""
+    vocabulary = encoding.vocabulary
+
+    def name(feature: bytes) -> str:
+        return _text(feature) if matrix_names is None else str(matrix_names[int(feature)])
+
+    if isinstance(encoding, TruncatedEncoding):
+        sparse = [name(vocabulary.name(code)) for code in range(encoding.n_sparse_columns)]
+    elif isinstance(encoding, SubmodularEncoding):
+        starts, columns = encoding.codebook.bin_starts, encoding.codebook.columns
+        colors = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        sparse = [
+            f"color{color}_bin{bin_ - starts[color]}"
+            for bin_, (color, column) in enumerate(zip(colors, columns, strict=True))
+            if column >= 0
+        ]
+    else:
+        sparse = [f"color{color}" for color in range(encoding.coloring.n_colors)]
+    numeric = [_text(feature) for feature in vocabulary.numeric_names]
+    return sparse + numeric + [name(feature) for feature in vocabulary.dense_names[len(numeric) :]]
 
 
 def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ ENCODINGS = ("submodular", "target", "frequency", "identity")
 LEAKAGES = ("crossfit", "split", "none")
 QUANTIZERS = ("optimal", "greedy", "sort")
 NULLS = ("drop", "emit")
+UNESTIMATED = ("prior", "null")
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Settings:
     quantizer: str = "optimal"
     null: str = "drop"
     min_gain: float | None = None  # None: half the logarithm of the rows
-    unseen_is_null: bool = False  # the paper's: a feature without any estimate counts as absent
+    unestimated: str = "prior"  # what a feature that no row estimates counts as, or "null": absent
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -56,11 +58,14 @@ class Settings:
             ("leakage", self.leakage, LEAKAGES),
             ("quantizer", self.quantizer, QUANTIZERS),
             ("null", self.null, NULLS),
+            ("unestimated", self.unestimated, UNESTIMATED),
         ):
             if value not in allowed:
                 raise InputError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
-        if self.budget < 1:
-            raise InputError(f"the budget is {self.budget}; expected 1 column or more")
+        for name in ("budget", "folds", "split_rate"):
+            if not isinstance(getattr(self, name), Integral):
+                raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number")
+        check_budget(self.budget)
         if self.leakage == "crossfit" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
@@ -80,7 +85,7 @@ class Settings:
             quantizer="greedy",
             null="emit",
             min_gain=0.0,
-            unseen_is_null=True,
+            unestimated="null",
             seed=seed,
         )
 
@@ -142,12 +147,7 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
         encoding = learn_frequency(data.vocabulary, coloring, budget)
         return Fitted(encoding, encoding.encode(rows, threads), np.arange(rows.n_rows))
     labels = _labels(y, rows.n_rows, settings)
-    n_dense = rows.dense.shape[1]
-    if n_dense > settings.budget:
-        raise InputError(
-            f"the budget is {settings.budget} and there are {n_dense} dense columns; expected a budget of "
-            "at least as many, or a higher dense_threshold"
-        )
+    check_budget(settings.budget, rows.dense.shape[1])
     coloring = _color(rows, data.vocabulary, settings, threads)
     kept, _ = represent(rows, coloring, threads)
     fold, estimates, n_folds = _folds(rows, data.vocabulary, settings)
@@ -175,6 +175,17 @@ class _Job:
     settings: Settings
 
 
+def check_budget(budget: int, n_dense: int = 0) -> None:
+    """Refuse a budget that has no place for the dense columns."""
+    if budget < 1:
+        raise InputError(f"the budget is {budget}; expected 1 column or more")
+    if budget < n_dense:
+        raise InputError(
+            f"the budget is {budget} and there are {n_dense} dense columns; expected a budget of at least "
+            "as many, or a higher dense_threshold"
+        )
+
+
 def as_zero_and_one(labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Labels of two kinds as 0 and 1, the larger as 1; others as they are.
 
@@ -197,7 +208,7 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
         raise InputError("a label is NaN or infinite; expected finite numbers")
     distinct = np.unique(labels)
     if len(distinct) < 2:
-        raise InputError("all labels are the same; expected rows of both classes")
+        raise InputError("all labels are the same, there is only one class; expected rows of both")
     if settings.encoding == "submodular" and not np.array_equal(distinct, [0, 1]):
         raise InputError(f"labels of {len(distinct)} kinds; expected 0 and 1, or the target encoding")
     return labels
@@ -222,7 +233,7 @@ def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
 
     def columns(positives: Any, counts: Any) -> npt.NDArray[np.int32]:
         found = columns_of(codebook, coloring.colors, smoothed(positives, counts, prior, smoothing))
-        if settings.unseen_is_null:
+        if settings.unestimated == "null":
             of_null = codebook.columns[codebook.null_bins]
             found = np.where(counts == 0, of_null[coloring.colors], found)
         return found

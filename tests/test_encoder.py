@@ -1,0 +1,424 @@
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
+from chromatic.errors import InputError
+
+ENCODERS = [
+    ChromaticEncoder(),
+    ChromaticEncoder(dense_threshold=2),
+    ChromaticEncoder(dense_threshold=2, min_gain=0.0, smoothing=0.1),
+    ChromaticEncoder(leakage="none", dense_threshold=2),
+    ChromaticEncoder(encoding="target", dense_threshold=2),
+    ChromaticEncoder(encoding="frequency", dense_threshold=2),
+    ChromaticEncoder(encoding="identity", dense_threshold=2),
+    FrequencyEncoder(),
+    FrequencyEncoder(dense_threshold=2),
+    HashingEncoder(),
+]
+
+
+@parametrize_with_checks(ENCODERS)
+def test_scikit_learn_s_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_all_of_scikit_learn_s_checks_were_run():
+    [mark] = [m for m in test_scikit_learn_s_checks_pass.pytestmark if m.name == "parametrize"]
+    assert len(list(mark.args[1])) > 30 * len(ENCODERS)
+
+
+@pytest.fixture(scope="module")
+def clicks():
+    """Rows of four fields as tokens; the label depends on two of them."""
+    random = np.random.default_rng(0)
+    fields = random.integers(0, [30, 200, 3000, 15], (3000, 4))
+    score = random.normal(size=30)[fields[:, 0]] + 1.5 * random.normal(size=200)[fields[:, 1]]
+    y = (random.random(3000) < 1 / (1 + np.exp(-score))).astype(int)
+    X = [[f"{name}={value}" for name, value in zip("abcd", row, strict=True)] for row in fields]
+    return X, y
+
+
+def test_a_pipeline_is_searched_over_budgets(clicks):
+    X, y = clicks
+    model = make_pipeline(ChromaticEncoder(), LogisticRegression())
+    search = GridSearchCV(model, {"chromaticencoder__budget": [8, 64]}, cv=3, scoring="roc_auc")
+    search.fit(X, y)
+    assert search.best_score_ > 0.75
+    assert search.best_estimator_[0].n_columns_ <= search.best_params_["chromaticencoder__budget"]
+
+
+@pytest.mark.parametrize("coding", [(0, 1), (-1, 1), (False, True), ("no", "yes"), (1.0, 2.0)])
+def test_labels_may_be_any_two_things(clicks, coding):
+    X, y = clicks
+    plain = ChromaticEncoder(budget=32).fit_transform(X, y)
+    other = ChromaticEncoder(budget=32).fit_transform(X, np.array(coding)[y])
+    assert (plain != other).nnz == 0
+
+
+def matrix_of(X):
+    names = sorted({token for row in X for token in row})
+    number = {name: i for i, name in enumerate(names)}
+    indptr = np.arange(len(X) + 1) * 4
+    indices = [number[token] for row in X for token in row]
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(X), len(names)))
+
+
+def test_every_layout_of_a_matrix_gives_the_same(clicks):
+    X, y = clicks
+    matrix = matrix_of(X)
+    wanted = ChromaticEncoder(64).fit(matrix, y).transform(matrix)
+    shuffled = matrix.copy()
+    shuffled.indices[:4] = shuffled.indices[:4][::-1]
+    shuffled.has_sorted_indices = False
+    layouts = [matrix.tocsc(), sp.csr_matrix(matrix), sp.csc_matrix(matrix), shuffled]
+    layouts += [[row.nonzero()[0].tolist() for row in matrix.toarray()]]
+    for layout in layouts:
+        got = ChromaticEncoder(64).fit(layout, y).transform(layout)
+        assert (wanted != got).nnz == 0
+
+
+def test_tokens_sets_series_frames_and_files_give_the_same(clicks, tmp_path):
+    X, y = clicks
+    wanted = ChromaticEncoder(64).fit_transform(X, y)
+    file = tmp_path / "clicks.tokens"
+    file.write_text("".join(f"{label} {' '.join(row)}\n" for label, row in zip(y, X, strict=True)))
+    objects = np.empty(len(X), object)
+    objects[:] = X
+    fields = pd.DataFrame([[token.split("=")[1] for token in row] for row in X], columns=list("abcd"))
+    for other in (
+        [dict.fromkeys(row, 1) for row in X],
+        list(map(frozenset, X)),
+        objects,
+        pd.Series(X),
+        pl.Series(X),
+        pl.DataFrame({"tokens": X}),
+        fields,
+    ):
+        assert (wanted != ChromaticEncoder(64).fit_transform(other, y)).nnz == 0
+    assert (wanted != ChromaticEncoder(64).fit_transform(file)).nnz == 0, "labels are the file's"
+    assert (wanted != ChromaticEncoder(64).fit_transform(fields.assign(label=y))).nnz == 0
+
+
+def test_nothing_is_ever_made_dense(clicks, monkeypatch):
+    X, y = clicks
+    matrix = matrix_of(X)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a sparse matrix was made dense")
+
+    for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.csc_matrix):
+        for method in ("toarray", "todense"):
+            monkeypatch.setattr(kind, method, refuse)
+    for encoder in (
+        *(ChromaticEncoder(64, encoding=e) for e in ("submodular", "target", "frequency", "identity")),
+        ChromaticEncoder.paper(64),
+        FrequencyEncoder(64),
+        HashingEncoder(64),
+    ):
+        for data in (X, matrix):
+            assert sp.issparse(clone(encoder).fit_transform(data, y))
+            assert sp.issparse(encoder.fit(data, y).transform(data))
+
+
+def test_frames_out_are_sparse_where_pandas_is_asked_for(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(32).set_output(transform="pandas")
+    frame = encoder.fit_transform(X, y)
+    assert list(frame.columns) == list(encoder.get_feature_names_out())
+    assert all(isinstance(kind, pd.SparseDtype) for kind in frame.dtypes)
+    assert (ChromaticEncoder(32).fit_transform(X, y) != frame.sparse.to_coo()).nnz == 0
+    with pytest.raises(InputError, match="polars has no sparse columns"):
+        encoder.set_output(transform="polars").transform(X)
+
+
+def test_the_names_of_columns_tell_color_and_bin():
+    X = [["red", f"item{i % 50}"] for i in range(500)]
+    encoder = ChromaticEncoder(8).fit(X, [i % 50 < 20 for i in range(500)])
+    assert encoder.get_feature_names_out().tolist() == ["color0_bin1", "red"]
+    assert FrequencyEncoder(3).fit(X).get_feature_names_out().tolist()[2] == "red"
+    table = pd.DataFrame({"price": np.arange(500.0), "shop": [f"s{i % 40}" for i in range(500)]})
+    encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7)
+    assert encoder.get_feature_names_out().tolist() == ["color0", "price"]
+
+
+@pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
+def test_pickles_copies_and_files_encode_alike(clicks, tmp_path, encoding):
+    X, y = clicks
+    encoder = ChromaticEncoder(64, encoding=encoding, min_count=2).fit(X, y)
+    encoder.encode_one(X[0])
+    encoder.save(tmp_path / "m.chroma")
+    wanted = encoder.transform(X)
+    for other in (pickle.loads(pickle.dumps(encoder)), load(tmp_path / "m.chroma")):
+        assert (other.transform(X) != wanted).nnz == 0
+        assert other.get_params() == encoder.get_params()
+        assert not hasattr(clone(other), "encoding_")
+    script = """
+import sys, numpy as np, chromatic
+encoder = chromatic.load(sys.argv[1])
+encoder.save(sys.argv[2])
+"""
+    again = tmp_path / "again.chroma"
+    subprocess.run([sys.executable, "-c", script, tmp_path / "m.chroma", again], check=True)
+    assert again.read_bytes() == (tmp_path / "m.chroma").read_bytes()
+
+
+def test_a_loaded_encoder_still_knows_the_width_of_its_matrix(clicks, tmp_path):
+    X, y = clicks
+    matrix = matrix_of(X)
+    ChromaticEncoder(64).fit(matrix, y).save(tmp_path / "m.chroma")
+    with pytest.raises(ValueError, match="X has 9 features, but ChromaticEncoder is expecting"):
+        load(tmp_path / "m.chroma").transform(sp.csr_array((2, 9)))
+
+
+def test_explain_locate_and_collisions_agree_with_transform(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(64).fit(X, y)
+    Z = encoder.transform(X)
+    found = encoder.explain(3)
+    names = [name for name, _, _ in found["features"]]
+    for name, count, rate in found["features"][:5]:
+        told = encoder.locate(name)
+        assert (told["column"], told["color"]) == (3, found["color"])
+        assert (told["count"], told["rate"]) == (count, rate)
+    rows = [i for i, row in enumerate(X) if set(row) & set(names)]
+    assert Z[:, [3]].nonzero()[0].tolist() == rows
+    assert found["rows"] == len(rows)
+    assert encoder.collisions(X)["mean"] == 0.0
+    crowd = encoder.collisions([[token for row in X[:300] for token in row]])
+    assert crowd["mean"] > 100 and crowd["share_of_rows"] == 1.0 and crowd["worst_colors"]
+    with pytest.raises(InputError, match="the feature 'nobody' is not among"):
+        encoder.locate("nobody")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"null": "emit"},
+        {"encoding": "target"},
+        {"encoding": "frequency"},
+        {"encoding": "identity"},
+        {"max_colors": 2},
+        {"dense_threshold": 0.03},
+    ],
+    ids=str,
+)
+def test_one_row_is_encoded_as_many_are(clicks, options):
+    X, y = clicks
+    random = np.random.default_rng(1)
+    tokens = sorted({token for row in X for token in row})
+    rows = [[*random.choice(tokens, n), "new", "new"] for n in (0, 1, 4, 40, 200, 700)] + X[:20] + [[]]
+    for features, data in ((tokens, X), (range(len(tokens)), None)):
+        number = {token: i for i, token in enumerate(tokens)}
+        given = rows if data is not None else [[number.get(t, 99999) for t in row] for row in rows]
+        train = data or [[number[t] for t in row] for row in X]
+        encoder = ChromaticEncoder(64, **options).fit(train, y)
+        for row, wanted in zip(given, encoder.transform(given), strict=True):
+            got = encoder.encode_one(row)
+            if options.get("encoding"):
+                assert np.array_equal(got, wanted.toarray().ravel())
+            else:
+                assert np.array_equal(got, sp.csr_array(wanted.reshape(1, -1)).indices)
+            assert len(features) > 0
+
+
+def test_one_row_of_bytes_or_odd_text():
+    X = [["a\udc80"[:1], "é", "b\n"], ["é"], ["c"]] * 40
+    encoder = ChromaticEncoder(8, dense_threshold=2, min_gain=0.0).fit(X, [1, 0, 1] * 40)
+    wanted = encoder.encode_one(["c"])
+    assert encoder.encode_one([b"c"]).tolist() == wanted.tolist()
+    assert encoder.encode_one([b"\xff", "c"]).tolist() == wanted.tolist()
+    assert encoder.encode_one({"c"}).tolist() == wanted.tolist()
+    for bad in ("c", {"c": 2.0}, [1, 2]):
+        with pytest.raises(InputError, match="expected"):
+            encoder.encode_one(bad)
+
+
+def test_a_field_of_200_values_keeps_its_signal_out_of_fold():
+    """With folds by content alone, each value would be in one fold and never be estimated outside it."""
+    random = np.random.default_rng(0)
+    values = random.integers(0, 200, 20_000)
+    y = random.random(20_000) < 1 / (1 + np.exp(-1.5 * random.normal(size=200)[values]))
+    X = [[f"v{value}"] for value in values]
+    encoder = ChromaticEncoder(64)
+    honest = encoder.fit_transform(X, y)
+    aucs = [
+        roc_auc_score(y, LogisticRegression().fit(Z, y).decision_function(Z))
+        for Z in (honest, encoder.transform(X))
+    ]
+    assert aucs[1] > 0.75 and aucs[0] > aucs[1] - 0.02
+
+
+def test_columns_of_training_rows_do_not_know_their_labels():
+    """Noise that is seen once or twice tells nothing: neither in sample nor out of it."""
+    random = np.random.default_rng(0)
+    X = [[f"n{value}"] for value in random.integers(0, 3000, 4000)]
+    y = random.random(4000) < 0.5
+    honest = ChromaticEncoder(64, min_gain=0.0).fit_transform(X, y)
+    leaking = ChromaticEncoder(64, min_gain=0.0, leakage="none", smoothing=0.5).fit_transform(X, y)
+    scores = [
+        roc_auc_score(y, LogisticRegression().fit(Z, y).decision_function(Z)) for Z in (honest, leaking)
+    ]
+    assert scores[0] < 0.6 and scores[1] > 0.75
+
+
+def test_the_paper_s_setting_splits_the_rows(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder.paper(budget=64)
+    Z = encoder.fit_transform(X, y)
+    assert Z.shape == (3000, encoder.n_columns_) and encoder.n_columns_ <= 64
+    assert 1300 < len(encoder.training_rows_) < 1700
+    assert (np.diff(Z.indptr) == encoder.n_colors_).all(), "a column of every color"
+    assert encoder.get_params()["quantizer"] == "greedy"
+    assert ChromaticEncoder.paper(64, leakage="none").leakage == "none"
+
+
+def test_better_than_the_baselines_where_there_is_something_to_learn(clicks):
+    X, y = clicks
+    scores = {
+        name: roc_auc_score(
+            y,
+            cross_val_predict(
+                make_pipeline(encoder, LogisticRegression(max_iter=500)), X, y, method="predict_proba"
+            )[:, 1],
+        )
+        for name, encoder in (
+            ("ours", ChromaticEncoder(32)),
+            ("ft", FrequencyEncoder(32)),
+            ("ht", HashingEncoder(32)),
+        )
+    }
+    assert scores["ours"] > scores["ft"] + 0.03
+    assert scores["ours"] > scores["ht"] + 0.03
+
+
+def test_hashing_has_both_signs_and_keeps_values():
+    X = [{f"f{i}": 2.0} for i in range(2000)]
+    Z = HashingEncoder(256).fit_transform(X)
+    assert set(Z.data) == {-2.0, 2.0} and abs(Z.data.mean()) < 0.2
+    assert np.bincount(Z.indices, minlength=256).min() > 0
+    both = HashingEncoder(1).fit_transform([{"a": 2.0, "b": 3.0}])
+    alone = HashingEncoder(1).fit_transform([{"a": 2.0}, {"b": 3.0}])
+    assert both.toarray()[0, 0] == alone.toarray().sum()
+
+
+def test_hashing_knows_integers_and_their_digits_apart_only_by_kind(tmp_path):
+    (tmp_path / "integers.svm").write_text("1 3:1 7:1\n")
+    (tmp_path / "strings.svm").write_text("1 3:1 7:1 x:1\n")
+    encoder = HashingEncoder(64).fit(tmp_path / "integers.svm")
+    one, other = (encoder.transform(tmp_path / f"{n}.svm").toarray() for n in ("integers", "strings"))
+    assert (one != other).sum() == 1, "only x is new"
+    encoder = HashingEncoder(64).fit(tmp_path / "strings.svm")
+    assert (encoder.transform(tmp_path / "integers.svm") != 0).nnz == 2
+
+
+def test_numeric_columns_pass_through_or_are_hashed():
+    table = pd.DataFrame({"price": np.arange(100.0), "shop": [f"s{i % 40}" for i in range(100)]})
+    y = np.arange(100) % 40 < 15
+    for encoder in (ChromaticEncoder(16), FrequencyEncoder(16)):
+        Z = encoder.fit_transform(table, y)
+        assert Z[:, [-1]].toarray().ravel().tolist() == table["price"].tolist()
+    Z = HashingEncoder(1 << 16).fit_transform(table)
+    assert np.abs(Z).sum() == pytest.approx(100 + table["price"].sum())
+    with pytest.raises(InputError, match="the model has numeric columns"):
+        ChromaticEncoder(16).fit(table, y).encode_one(["s1"])
+
+
+def test_a_number_is_a_target_too():
+    random = np.random.default_rng(0)
+    values = random.integers(0, 50, 2000)
+    y = random.normal(size=50)[values] + 0.1 * random.normal(size=2000)
+    encoder = ChromaticEncoder(encoding="target", dense_threshold=2)
+    Z = encoder.fit_transform([[f"v{v}"] for v in values], y)
+    assert np.corrcoef(Z.toarray()[:, 0], y)[0, 1] > 0.95
+
+
+def test_field_dims_are_the_sizes_of_embeddings(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(50, encoding="frequency").fit(X)
+    Z = encoder.transform(X)
+    assert encoder.field_dims_.sum() == 50 + encoder.n_colors_
+    assert (Z.max(axis=0).toarray().ravel() < encoder.field_dims_).all()
+    with pytest.raises(AttributeError, match="frequency and identity only"):
+        ChromaticEncoder(50).fit(X, y).field_dims_
+
+
+@pytest.mark.parametrize(
+    ("options", "y", "message"),
+    [
+        ({}, None, "requires y to be passed"),
+        ({}, [1] * 6, "all labels are the same"),
+        ({}, ["a"] * 6, "expected two kinds of labels"),
+        ({}, ["a", "b", "c"] * 2, "expected two kinds of labels"),
+        ({}, [0, 1, 2] * 2, "labels of 3 kinds; expected 0 and 1, or the target encoding"),
+        ({}, [0, 1], "6 rows and labels of shape"),
+        ({}, [0, 1, 1, 0, 1, np.nan], "NaN"),
+        ({}, [[0, 1]] * 6, "y should be a 1d array"),
+        ({"budget": 0}, None, "the budget is 0; expected 1 column or more"),
+        ({"budget": 1}, [0, 1] * 3, "the budget is 1 and there are 2 dense columns"),
+        ({"budget": 2.5}, None, "budget is 2.5; expected a whole number"),
+        ({"budget": "many"}, None, "budget is 'many'; expected a whole number"),
+        ({"encoding": "magic"}, None, "encoding is 'magic'; expected one of submodular, target"),
+        ({"coloring": "pretty", "budget": 9}, [0, 1] * 3, "pretty"),
+        ({"leakage": "some"}, None, "leakage is 'some'"),
+        ({"smoothing": -1}, None, "smoothing is -1"),
+        ({"max_colors": 0, "budget": 9}, [0, 1] * 3, "max_colors is 0"),
+        ({"handle_unknown": "warn"}, None, "handle_unknown is 'warn'; expected ignore or error"),
+        ({"min_count": 0}, [0, 1] * 3, "min_count is 0; expected 1 or more"),
+        ({"n_jobs": 0}, [0, 1] * 3, "the number of threads is 0"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_fitted_is_refused_with_a_reason(options, y, message):
+    with pytest.raises(ValueError, match=message):
+        ChromaticEncoder(**options).fit([["a", "b"], ["a"], ["b"]] * 2, y)
+
+
+def test_what_cannot_be_transformed_is_refused_with_a_reason(clicks):
+    X, y = clicks
+    with pytest.raises(NotFittedError):
+        ChromaticEncoder().transform(X)
+    with pytest.raises(NotFittedError):
+        ChromaticEncoder().encode_one(X[0])
+    with pytest.raises(AttributeError, match="not fitted"):
+        ChromaticEncoder().n_colors_
+    on_tokens, on_matrix = ChromaticEncoder(32).fit(X, y), ChromaticEncoder(32).fit(matrix_of(X), y)
+    with pytest.raises(InputError, match=r"the features are integers .*, at fit they were strings"):
+        on_tokens.transform(matrix_of(X))
+    with pytest.raises(InputError, match="the features are strings, at fit they were integers"):
+        on_matrix.transform(X)
+    with pytest.raises(ValueError, match="X has 7 features, but ChromaticEncoder is expecting"):
+        on_matrix.transform(sp.csr_array((3, 7)))
+    strict = ChromaticEncoder(32, handle_unknown="error").fit(X, y)
+    strict.transform(X)
+    with pytest.raises(InputError, match="2 features of the rows were not seen in training"):
+        strict.transform([["new", "newer"]])
+    with pytest.raises(InputError, match="data of type int"):
+        on_tokens.transform(3)
+
+
+def test_a_random_state_may_be_a_generator_and_verbose_tells(clicks, capsys):
+    X, y = clicks
+    one, two = (
+        ChromaticEncoder(32, coloring="random", random_state=np.random.RandomState(seed), verbose=1).fit(
+            X, y
+        )
+        for seed in (1, 1)
+    )
+    assert np.array_equal(one.colors_, two.colors_)
+    assert "3,000 rows" in capsys.readouterr().out
