@@ -2,9 +2,10 @@
 
 For a row with entries of weights w_j, embeddings e_j, fields f_j and values v_j, they are
     Σ v_j w_j,    the pairwise products Σ_{i<j} (v_i e_i) ∘ (v_j e_j),    Σ v_j e_j W_{f_j}.
-The last is the first hidden layer over the concatenation of all fields' embeddings, in which an absent field
-is 0: W_f is the block of the layer's weights that meets field f. So its cost is that of the entries, and
-nothing is padded. On a CPU, kernels compute the three in one go; elsewhere, the library's operations do.
+The last is the first hidden layer over the concatenation of all fields' embeddings, in which an absent
+field is 0: W_f is the block of the layer's weights that meets field f. So its cost is that of the entries,
+and nothing is padded. On a CPU, kernels compute the three in one go; elsewhere, the library's operations
+do.
 """
 
 from __future__ import annotations
@@ -27,9 +28,21 @@ class Tables:
 
     weights: Tensor  # embeddings × 1
     embeddings: Tensor  # embeddings × width
-    blocks: Tensor  # fields × width × hidden, or nothing in it
+    blocks: Tensor  # fields × (width × hidden), or nothing in it
     pairs: bool  # whether pairwise products are wanted
     lazy: tuple[bool, bool]  # whether the gradients of the first two, and of the last, are sparse
+
+    @property
+    def width(self) -> int:
+        return self.embeddings.shape[1]
+
+    @property
+    def hidden(self) -> int:
+        return self.blocks.shape[1] // max(1, self.width)
+
+    def in_blocks(self, rows: Tensor) -> Any:
+        """An array of the blocks that rows of numbers are, of the same memory."""
+        return rows.detach().numpy().reshape(len(rows), self.width, self.hidden)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,7 @@ def bag(tables: Tables, entries: Entries) -> tuple[Tensor, Tensor, Tensor]:
     if tables.weights.device.type != "cpu":
         return bag_by_operations(tables, entries)
     parameters = tables.weights, tables.embeddings, tables.blocks
-    sums: tuple[Tensor, Tensor, Tensor] = _Bag.apply(*parameters, tables, entries)  # type: ignore[no-untyped-call]
+    sums: tuple[Tensor, Tensor, Tensor] = _Bag.apply(*parameters, tables, entries)
     return sums
 
 
@@ -65,11 +78,9 @@ def bag_by_operations(tables: Tables, entries: Entries) -> tuple[Tensor, Tensor,
     embeddings = functional.embedding(entries.unique, tables.embeddings, sparse=lazy)
     parts = [functional.embedding(entries.unique, tables.weights, sparse=lazy)]
     parts.append(embeddings if tables.pairs else embeddings[:, :0])
-    _, width, hidden = tables.blocks.shape
-    if hidden:
-        flat = tables.blocks.view(-1, width * hidden)
-        blocks = functional.embedding(entries.fields, flat, sparse=lazy_blocks).view(-1, width, hidden)
-        parts.append((embeddings[:, :, None] * blocks).sum(1))
+    if tables.hidden:
+        blocks = functional.embedding(entries.fields, tables.blocks, sparse=lazy_blocks)
+        parts.append((embeddings[:, :, None] * blocks.view(-1, tables.width, tables.hidden)).sum(1))
     values = entries.values if len(entries.values) else None
     sizes = [part.shape[1] for part in (*parts, embeddings[:, :0])][:3]
     linear, sums, first = _sum(torch.cat(parts, 1), entries, values).split(sizes, 1)
@@ -102,21 +113,32 @@ class _Bag(torch.autograd.Function):
         context: Any, weights: Tensor, embeddings: Tensor, blocks: Tensor, tables: Tables, entries: Entries
     ) -> tuple[Tensor, Tensor, Tensor]:
         batch, n_rows = entries.batch, len(entries.batch.indptr) - 1
-        (_, width), hidden = embeddings.shape, blocks.shape[2]
+        width, hidden = tables.width, tables.hidden
         linear = np.zeros(n_rows, np.float32)
         sums = np.zeros((n_rows if tables.pairs else 0, width), np.float32)
         products = np.zeros((n_rows, width if tables.pairs else 0), np.float32)
         first = np.zeros((n_rows, hidden), np.float32)
         met = np.zeros((len(batch.unique), hidden), np.float32)
-        arrays = (parameter.detach().numpy() for parameter in (weights, embeddings, blocks))
-        fields = entries.fields.numpy()
-        entry = batch.unique, batch.indptr, batch.local, batch.values
-        _forward(*arrays, fields, *entry, met, linear, sums, products, first)
+        _forward(
+            weights.detach().numpy(),
+            embeddings.detach().numpy(),
+            tables.in_blocks(blocks),
+            entries.fields.numpy(),
+            batch.unique,
+            batch.indptr,
+            batch.local,
+            batch.values,
+            met,
+            linear,
+            sums,
+            products,
+            first,
+        )
         context.others = tables, entries, sums
         return torch.from_numpy(linear), torch.from_numpy(products), torch.from_numpy(first)
 
     @staticmethod
-    def backward(context: Any, linear: Tensor, products: Tensor, first: Tensor) -> Any:  # type: ignore[override]
+    def backward(context: Any, linear: Tensor, products: Tensor, first: Tensor) -> Any:
         tables, entries, sums = context.others
         lazy, lazy_blocks = tables.lazy
         batch, fields = entries.batch, entries.fields.numpy()
@@ -124,25 +146,37 @@ class _Bag(torch.autograd.Function):
         of_weights = _gradient(tables.weights, n, lazy)
         of_embeddings = _gradient(tables.embeddings, n, lazy)
         of_blocks = _gradient(tables.blocks, n, lazy_blocks)
-        met = np.zeros((n, tables.blocks.shape[2]), np.float32)
+        met = np.zeros((n, tables.hidden), np.float32)
         _backward(
             tables.embeddings.detach().numpy(),
-            tables.blocks.detach().numpy(),
+            tables.in_blocks(tables.blocks),
             fields,
-            *(batch.unique, batch.indptr, batch.local, batch.values),
-            *(sums, met, *(np.ascontiguousarray(grad.numpy()) for grad in (linear, products, first))),
+            batch.unique,
+            batch.indptr,
+            batch.local,
+            batch.values,
+            sums,
+            met,
+            np.ascontiguousarray(linear.numpy()),
+            np.ascontiguousarray(products.numpy()),
+            np.ascontiguousarray(first.numpy()),
             here if lazy else batch.unique,
-            *(of_weights.numpy(), of_embeddings.numpy()),
+            of_weights.numpy(),
+            of_embeddings.numpy(),
             here if lazy_blocks else fields.astype(np.int64),
-            of_blocks.numpy(),
+            tables.in_blocks(of_blocks),
         )
         found: list[Tensor | None] = [None] * 5
         if lazy:
-            found[0] = torch.sparse_coo_tensor(entries.unique[None], of_weights, tables.weights.shape)
-            found[1] = torch.sparse_coo_tensor(entries.unique[None], of_embeddings, tables.embeddings.shape)
+            found[0] = _sparse(entries.unique, of_weights, tables.weights)
+            found[1] = _sparse(entries.unique, of_embeddings, tables.embeddings)
         if lazy_blocks:
-            found[2] = torch.sparse_coo_tensor(entries.fields[None].long(), of_blocks, tables.blocks.shape)
+            found[2] = _sparse(entries.fields.long(), of_blocks, tables.blocks)
         return tuple(found)
+
+
+def _sparse(places: Tensor, rows: Tensor, parameter: Tensor) -> Tensor:
+    return torch.sparse_coo_tensor(places[None], rows, parameter.shape, check_invariants=False)
 
 
 def _gradient(parameter: Tensor, n: int, lazy: bool) -> Tensor:
@@ -155,10 +189,10 @@ def _gradient(parameter: Tensor, n: int, lazy: bool) -> Tensor:
 
 
 @kernel
-def _forward(
+def _forward(  # type: ignore[no-untyped-def]
     weights, embeddings, blocks, fields, unique, indptr, local, values, met, linear, sums, products, first
-):  # type: ignore[no-untyped-def]
-    """Rows are taken out before inner loops, whose only index then is the counter: so they are vectorized."""
+):
+    """Rows are taken out before inner loops, whose only index then is the counter: this vectorizes them."""
     for u in range(len(unique) if met.shape[1] else 0):
         embedding, block, out = embeddings[unique[u]], blocks[fields[u]], met[u]
         for i in range(len(embedding)):
@@ -185,10 +219,10 @@ def _forward(
 
 
 @kernel
-def _backward(
+def _backward(  # type: ignore[no-untyped-def]
     embeddings, blocks, fields, unique, indptr, local, values, sums, met, linear, products, first,
     places, of_weights, of_embeddings, block_places, of_blocks,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             u = local[i]

@@ -24,8 +24,8 @@ VERSION = 1
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A network on encoded rows: one-hot columns, columns with values, or codes with their `field_dims`.
 
-    X is a scipy matrix or an array. With `field_dims` its first columns are codes, 0 where a field is absent,
-    and those after them are numbers.
+    X is a scipy matrix or an array. With `field_dims` its first columns are codes, 0 where a field is
+    absent, and those after them are numbers.
 
     >>> x = np.eye(4, dtype=np.float32)[np.arange(400) % 4]
     >>> network = NetworkClassifier("fm", epochs=20, batch_size=32, learning_rate=0.05)
@@ -83,6 +83,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         optional("torch")
         from chromatic.learn import training
 
+        if y is None:
+            raise InputError("requires y to be passed, but the target y is None")
         encoded, y = self._validated(X, y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         self._check_labels(y)
@@ -99,6 +101,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         with training.seeded(how.seed, 0), training.threads(self.n_jobs):
             self.network_ = self._network(len(inputs.index) / max(1, inputs.n_rows))
+            self.network_.start_at(labels.mean())
             rows = how.epochs * inputs.n_rows
             with training.progress_bar(self.architecture, rows, self.verbose > 0) as show:
                 told = training.train(
@@ -125,6 +128,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The more probable class of each row."""
+        check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)]
         return found
 
@@ -174,7 +178,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError, OSError) as error:
             if isinstance(error, InputError):
                 raise
-            raise in_file(path, None, f"is no saved network ({error}); expected one that save wrote") from error
+            raise in_file(
+                path, None, f"is no saved network ({error}); expected one that save wrote"
+            ) from error
         return made
 
     def _network(self, entries_per_row: float = 1.0) -> Any:

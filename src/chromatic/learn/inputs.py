@@ -31,20 +31,25 @@ class Layout:
 
     @property
     def n_fields(self) -> int:
-        """Each column is a field."""
-        return self.n_columns
+        """Each column is a field; one without any code but 0 is none."""
+        return int(np.count_nonzero(self._sizes))
 
     @property
     def fields(self) -> npt.NDArray[np.int32]:
         """The field of each embedding."""
+        sizes = self._sizes
+        return np.repeat(np.arange(self.n_fields, dtype=np.int32), sizes[sizes > 0])
+
+    @property
+    def _sizes(self) -> npt.NDArray[np.int64]:
+        """How many embeddings each column has."""
         if self.field_dims is None:
-            return np.arange(self.n_columns, dtype=np.int32)
-        sizes = [*(size - 1 for size in self.field_dims), *[1] * len(self.scales)]
-        return np.repeat(np.arange(self.n_columns, dtype=np.int32), sizes)
+            return np.ones(self.n_columns, np.int64)
+        return np.array([*(size - 1 for size in self.field_dims), *[1] * len(self.scales)], np.int64)
 
     @classmethod
     def of(cls, encoded: Encoded, field_dims: npt.NDArray[np.int64] | None = None) -> Layout:
-        """The layout of training rows; dense columns whose numbers pass 1 are scaled to a root mean square of 1."""
+        """The layout of training rows."""
         if field_dims is not None and len(field_dims) != encoded.n_sparse_columns:
             raise InputError(
                 f"{encoded.n_sparse_columns} columns of codes and {len(field_dims)} field_dims; expected "
@@ -71,7 +76,11 @@ class Layout:
         sizes = np.asarray(self.field_dims, np.int64) - 1
         starts = np.concatenate(([0], np.cumsum(sizes)))
         codes = np.zeros(0) if encoded.values is None else encoded.values
-        if len(codes) != len(encoded.columns) or (codes < 1).any() or (codes > sizes[encoded.columns]).any():
+        if (
+            len(codes) != len(encoded.columns)
+            or (codes < 1).any()
+            or (codes > sizes[encoded.columns]).any()
+        ):
             raise InputError("a code is not within its field; expected integers from 0 to below field_dims")
         return (starts[encoded.columns] + codes - 1).astype(np.int32), int(starts[-1])
 
@@ -99,8 +108,10 @@ class Inputs:
     def n_rows(self) -> int:
         return len(self.indptr) - 1
 
-    def batches(self, order: npt.NDArray[np.int64], size: int) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
-        """Rows in an order, `size` at a time, with their numbers; a last one alone joins those before it."""
+    def batches(
+        self, order: npt.NDArray[np.int64], size: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], Batch]]:
+        """Rows in an order, `size` at a time, with their numbers; a last one alone joins others."""
         slots = np.full(self.n_embeddings, -1, np.int32)
         starts = list(range(0, len(order), size))
         if len(starts) > 1 and len(order) - starts[-1] == 1:  # one row has no variance to normalize by
@@ -122,8 +133,8 @@ class Inputs:
 def scales_of(dense: npt.NDArray[Any]) -> Floats:
     """What dense columns are divided by: 1 where no number passes 1, else the root mean square.
 
-    >>> scales_of(np.array([[0.0, 30.0], [1.0, -40.0]])).round(2).tolist()
-    [1.0, 35.36]
+    >>> scales_of(np.array([[0.0, 7.0], [1.0, -1.0]])).tolist()
+    [1.0, 5.0]
     """
     if not len(dense):
         return np.ones(dense.shape[1], np.float32)
@@ -142,7 +153,9 @@ def _with_dense(
     n_embeddings = first_dense + len(scales)
     none = np.empty(0, np.float32)
     if not scales:
-        return Inputs(encoded.indptr, index, none if values is None else values, n_embeddings)
+        return Inputs(
+            np.asarray(encoded.indptr, np.int64), index, none if values is None else values, n_embeddings
+        )
     numbers = np.asarray(encoded.dense / np.asarray(scales), np.float32)
     there = numbers != 0
     lengths = np.diff(encoded.indptr)

@@ -31,12 +31,12 @@ class VowpalWabbit:
     """
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> VowpalWabbit:
-        self.bits = hash_bits(columns.n_columns)
+        bits, self.first = places(columns.n_columns)
         self.n_parameters = columns.n_columns + 1
         with tempfile.TemporaryDirectory() as folder:
             rows, model = os.path.join(folder, "rows.vw"), os.path.join(folder, "model")
-            write(list(columns.to_batches(np.where(y == 1, 1.0, -1.0))), rows)
-            _run("--data", rows, "--loss_function", "logistic", "-b", str(self.bits), "-f", model)
+            write(list(columns.to_batches(np.where(y == 1, 1.0, -1.0), self.first)), rows)
+            _run("--data", rows, "--loss_function", "logistic", "-b", str(bits), "-f", model)
             with open(model, "rb") as file:
                 self.model = file.read()
         return self
@@ -47,21 +47,23 @@ class VowpalWabbit:
             rows, model, out = (os.path.join(folder, name) for name in ("rows.vw", "model", "out"))
             with open(model, "wb") as file:
                 file.write(self.model)
-            write(list(columns.to_batches(np.ones(len(columns.indptr) - 1))), rows)
+            write(list(columns.to_batches(np.ones(len(columns.indptr) - 1), self.first)), rows)
             _run("-i", model, "-t", "--data", rows, "--link", "logistic", "-p", out)
             return np.atleast_1d(np.loadtxt(out))
 
 
-def hash_bits(n_columns: int) -> int:
-    """The width of Vowpal Wabbit's table: its default, or what keeps columns and constant apart.
+def places(n_columns: int) -> tuple[int, int]:
+    """The width of Vowpal Wabbit's table, its default or more, and the number of the first column.
 
-    >>> hash_bits(1024), hash_bits(1_573_533)
-    (18, 22)
+    A feature that is a number has the slot of that number. All columns have slots of their own, and none
+    that of the constant.
+
+    >>> places(1024), places(1_573_533)
+    ((18, 0), (21, 1164637))
     """
-    bits = 18
-    while (1 << bits) < n_columns or CONSTANT % (1 << bits) < n_columns:
-        bits += 1
-    return bits
+    bits = max(18, n_columns.bit_length())
+    constant = CONSTANT % (1 << bits)
+    return bits, 0 if constant >= n_columns else constant + 1
 
 
 def _run(*arguments: str) -> None:

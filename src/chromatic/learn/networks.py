@@ -36,7 +36,9 @@ ARCHITECTURES = {
 }
 
 
-def architecture(name: str, embedding: int | None = None, hidden: tuple[int, ...] | None = None) -> Architecture:
+def architecture(
+    name: str, embedding: int | None = None, hidden: tuple[int, ...] | None = None
+) -> Architecture:
     """An architecture by its name, with other sizes if they are given.
 
     >>> architecture("wd", hidden=(32,)).hidden
@@ -74,7 +76,7 @@ def count_parameters(made: Architecture, n_embeddings: int, n_fields: int) -> in
 
 
 class Dropout(nn.Module):
-    """Dropout by NumPy's random numbers: several times as fast as the library's, the same on every device."""
+    """Dropout by NumPy's random numbers: faster than the library's, and the same on every device."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -110,7 +112,7 @@ class Network(nn.Module):
         self.embeddings = nn.Parameter(torch.empty(n_embeddings, made.embedding))
         _spread(self.embeddings, math.sqrt(6 / (n_embeddings + made.embedding)))
         concatenated = bool(made.hidden) and not made.pooled
-        shape = (n_fields, made.embedding, made.hidden[0]) if concatenated else (0, 0, 0)
+        shape = (n_fields, made.embedding * made.hidden[0]) if concatenated else (0, 0)
         self.blocks = nn.Parameter(torch.empty(shape))
         # The layer's fan-in is that of the fields which are there, not of all.
         _spread(self.blocks, 1 / math.sqrt(max(1.0, made.embedding * entries_per_row)))
@@ -143,6 +145,11 @@ class Network(nn.Module):
         if self.hidden is not None:
             logits = logits + self.hidden(products if self.made.pooled else first)[:, 0]
         return logits
+
+    def start_at(self, rate: float) -> None:
+        """Begin with the labels' rate, which an untrained network has no reason to miss."""
+        with torch.no_grad():
+            self.bias.fill_(math.log(rate / (1 - rate)))
 
     def seed(self, *numbers: int) -> None:
         """Make what is dropped from here on follow from these numbers."""

@@ -1,4 +1,4 @@
-"""Training a network: batches are slices of a CSR, every step a function of the seed and the epoch alone."""
+"""Training a network: batches are slices of a CSR, each a function of the seed and the epoch alone."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Training:
             raise InputError("batch_size is 1; expected 2 or more, since batches are normalized")
         if self.patience is not None and (self.patience < 1 or not 0 < self.validation < 1):
             raise InputError(
-                f"patience is {self.patience} with validation {self.validation}; expected 1 or more epochs, "
-                "and a share between 0 and 1"
+                f"patience is {self.patience} with validation {self.validation}; expected 1 or more "
+                "epochs, and a share between 0 and 1"
             )
 
 
@@ -75,7 +75,8 @@ def train(
     n_held = max(1, int(how.validation * len(order))) if how.patience is not None else 0
     held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
     steps = _Steps(network, how)
-    progress, best = Progress(), {}
+    progress = Progress()
+    best: dict[str, Tensor] = {}
     if checkpoint is not None and os.path.exists(checkpoint):
         progress, best = _restore(checkpoint, network, steps, how)
     while progress.epoch < how.epochs and not _is_over(progress, how):
@@ -118,7 +119,7 @@ def seeded(*numbers: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Let torch use n threads; small batches gain nothing by more than one, and lose much beside other work."""
+    """Let torch use n threads; more than one waste time on small batches, most of all beside other work."""
     before = torch.get_num_threads()
     torch.set_num_threads(n)
     try:
@@ -136,8 +137,15 @@ def progress_bar(what: str, n_rows: int, wanted: bool = True) -> Iterator[Show |
     from rich import progress as parts
     from rich.console import Console
 
-    columns = "{task.description}", parts.BarColumn(), parts.TaskProgressColumn(), "loss {task.fields[loss]:.4f}"
-    with parts.Progress(*columns, parts.TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        "{task.description}",
+        parts.BarColumn(),
+        parts.TaskProgressColumn(),
+        "loss {task.fields[loss]:.4f}",
+    )
+    with parts.Progress(
+        *columns, parts.TimeRemainingColumn(), console=Console(stderr=True), transient=True
+    ) as bar:
         task = bar.add_task(what, total=n_rows, loss=float("nan"))
         yield lambda rows, loss: bar.update(task, advance=rows, loss=loss)
 
@@ -178,7 +186,7 @@ class _Steps:
         self.gradient.zero_()
         if self.sparse is not None:
             self.sparse.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         self.dense.step()
         if self.sparse is not None:
             self.sparse.step()
@@ -215,7 +223,9 @@ def _epoch(
             show(done - shown, value)
             shown, last = done, time.monotonic()
     if not np.isfinite(total):
-        raise InputError("the loss is no number any more; expected a lower learning_rate, or smaller values")
+        raise InputError(
+            "the loss is no number any more; expected a lower learning_rate, or smaller values"
+        )
     return total / len(order)
 
 
