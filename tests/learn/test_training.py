@@ -120,7 +120,7 @@ def test_saving_and_loading_keep_the_predictions(rows, tmp_path):
         ({"updates": "eager"}, "auto, dense or lazy"),
         ({"device": "abacus"}, "device is 'abacus'"),
         ({"patience": 0}, "patience is 0"),
-        ({"field_dims": [2] * 50}, "as many of both"),
+        ({"field_dims": [2] * 50}, "50 field_dims"),
         ({"field_dims": [1] * 40}, "within its field"),
     ],
 )

@@ -223,6 +223,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = validate_data(self, X, y, **options)
         dims = self._dims()
         n_fields = X.shape[1] if dims is None else len(dims)
+        if n_fields > X.shape[1]:
+            raise InputError(f"{X.shape[1]} columns and {n_fields} field_dims; expected as many, or fewer")
         if dims is None and not issparse(X):
             n_fields = 0  # an array is numbers
         sparse = csr_array(X[:, :n_fields])
