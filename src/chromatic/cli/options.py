@@ -225,8 +225,9 @@ def write_columns(columns: Encoded, labels: Any, path: str, to: str, threads: in
     """Write encoded rows. Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere."""
     from chromatic.data.writers import write
 
-    first = 1 if to in ("svmlight", "vw") else 0
-    write(list(columns.to_batches(labels, first)), path, to, threads)
+    as_text = to in ("svmlight", "vw")
+    batches = (columns.with_dense_folded() if as_text else columns).to_batches(labels, int(as_text))
+    write(list(batches), path, to, threads)
 
 
 def size_of(data: Dataset) -> dict[str, Any]:

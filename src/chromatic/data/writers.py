@@ -112,6 +112,10 @@ def _ascending(batch: Batch) -> Batch:
     """Integer features in ascending order within each row."""
     if batch.tokens is not None:
         return batch
+    ascend = np.diff(batch.ids.astype(np.int64), prepend=-1) > 0
+    ascend[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True  # whatever ends the row before
+    if ascend.all():
+        return batch
     rows = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
     order = np.lexsort((batch.ids, rows))
     return batch.with_features(batch.indptr, batch.ids[order], None, batch.all_values()[order])
@@ -119,15 +123,15 @@ def _ascending(batch: Batch) -> Batch:
 
 def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
     """Lines of svmlight or Vowpal Wabbit text."""
-    batch = batch.with_tokens()
-    tokens = batch.tokens
-    assert tokens is not None
-    names = tokens.names
-    if names is None:
-        assert tokens.integers is not None
-        names = Names.of_integers(tokens.integers)
-    else:
+    names = None if batch.tokens is None else batch.tokens.names
+    if names is not None:
         _check_names(names, vw)
+    elif batch.tokens is None and int(batch.ids.max(initial=0)) < 1 << 16:
+        names = Names.of_integers(np.arange(int(batch.ids.max(initial=0)) + 1))
+    else:
+        batch = batch.with_tokens()
+        assert batch.tokens is not None and batch.tokens.integers is not None
+        names = Names.of_integers(batch.tokens.integers)
     values = Names.of_numbers(batch.values)
     labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
     label_texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])

@@ -47,6 +47,19 @@ class Encoded:
             dense=self.dense[rows],
         )
 
+    def with_dense_folded(self) -> Encoded:
+        """The same columns, the dense ones as entries after each row's others where they are not 0."""
+        n_dense = self.dense.shape[1]
+        if not n_dense:
+            return self
+        indptr = self.indptr + np.concatenate(([0], np.cumsum(np.count_nonzero(self.dense, axis=1))))
+        columns = np.empty(indptr[-1], np.int32)
+        values = np.empty(indptr[-1])
+        old = np.empty(0) if self.values is None else self.values.astype(np.float64)
+        _fold(self.indptr, self.columns, old, self.dense, self.n_sparse_columns, indptr, columns, values)
+        nothing = np.empty((len(self.dense), 0))
+        return Encoded(indptr, columns, values, self.n_columns, nothing)
+
     def to_batches(self, labels: npt.NDArray[np.float64] | None, first: int = 0) -> Iterator[Batch]:
         """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns."""
         dense = range(first + self.n_sparse_columns, first + self.n_columns)
@@ -66,14 +79,12 @@ class Encoded:
 
     def to_csr(self) -> Any:
         """One scipy matrix of all columns."""
-        from scipy.sparse import csr_array, hstack
+        from scipy.sparse import csr_array
 
-        values = np.ones(len(self.columns)) if self.values is None else self.values
-        shape = len(self.indptr) - 1, self.n_sparse_columns
-        sparse = csr_array((values, self.columns, self.indptr), shape=shape)
-        if not self.dense.shape[1]:
-            return sparse
-        return csr_array(hstack([sparse, csr_array(self.dense)], format="csr"))
+        folded = self.with_dense_folded()
+        values = np.ones(len(folded.columns)) if folded.values is None else folded.values
+        shape = len(folded.indptr) - 1, folded.n_columns
+        return csr_array((values, folded.columns, folded.indptr), shape=shape)
 
 
 def encode(
@@ -103,6 +114,22 @@ def encode(
         _encode_all_colors(rows.indptr, rows.codes, fold, columns, null[0], null[1], present, indptr, out)
     used = indptr[-1]
     return Encoded(indptr, out[:used], found[:used] if values is not None else None, n_columns, rows.dense)
+
+
+@kernel
+def _fold(indptr, columns, values, dense, first, out_indptr, out_columns, out_values):  # type: ignore[no-untyped-def]
+    """Copy rows, each followed by the dense columns that are not 0; no values means that all are 1."""
+    for row in range(len(indptr) - 1):
+        at = out_indptr[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            out_columns[at] = columns[i]
+            out_values[at] = values[i] if len(values) else 1.0
+            at += 1
+        for d in range(dense.shape[1]):
+            if dense[row, d] != 0.0:
+                out_columns[at] = first + d
+                out_values[at] = dense[row, d]
+                at += 1
 
 
 @kernel

@@ -23,7 +23,7 @@ from chromatic.encoding.statistics import (
     row_hashes,
     smoothing_of,
 )
-from chromatic.encoding.submodular import Codebook, columns_of, learn_codebook, smoothed
+from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of, learn_codebook
 from chromatic.encoding.target import TargetEncoding, count_moments, values_of
 from chromatic.errors import InputError
 
@@ -217,7 +217,8 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
 def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
     coloring, settings = job.coloring, job.settings
     counted = count_labels(job.kept, job.labels == 1, job.used, job.n_folds)
-    counts, positives = (array.sum(axis=1, dtype=np.int64) for array in (counted.rows, counted.positives))
+    total = counted.total()
+    counts, positives = total.rows[:, 0], total.positives[:, 0]
     prior = positives[-1] / counts[-1]
     smoothing = _smoothing(settings, positives[:-1], counts[:-1], prior)
     codebook = learn_codebook(
@@ -230,23 +231,16 @@ def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
         null=settings.null,
         min_gain=settings.min_gain,
     )
-
-    def columns(positives: Any, counts: Any) -> npt.NDArray[np.int32]:
-        found = columns_of(codebook, coloring.colors, smoothed(positives, counts, prior, smoothing))
-        if settings.unestimated == "null":
-            of_null = codebook.columns[codebook.null_bins]
-            found = np.where(counts == 0, of_null[coloring.colors], found)
-        return found
-
-    whole = columns(positives[:-1], counts[:-1])
+    whole = columns_of(codebook, coloring.colors, codebook.rates)
+    null_instead = settings.unestimated == "null"
+    if null_instead:
+        of_null = codebook.columns[codebook.null_bins]
+        whole = np.where(counts[:-1] == 0, of_null[coloring.colors], whole)
     encoding = SubmodularEncoding(job.data.vocabulary, coloring, codebook, whole, settings.null)
     if settings.leakage != "crossfit":
         return encoding, encoding.encode_kept(job.kept, whole[None]), smoothing
-    others = [
-        columns(positives[:-1] - counted.positives[:-1, f], counts[:-1] - counted.rows[:-1, f])
-        for f in range(job.n_folds)
-    ]
-    return encoding, encoding.encode_kept(job.kept, np.stack(others), job.fold), smoothing
+    by_fold = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
+    return encoding, encoding.encode_kept(job.kept, by_fold, job.fold), smoothing
 
 
 def _fit_target(job: _Job) -> tuple[TargetEncoding, Encoded, float | None]:

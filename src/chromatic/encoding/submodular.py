@@ -12,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.quantize import Groups, quantize
+from chromatic.encoding.statistics import LOWER_HALF, LabelCounts
+
+Integers = npt.NDArray[np.int64]
+RARE = 64
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,13 @@ def learn_codebook(
     null_positives = n_positive - np.bincount(coloring.colors, positives, n_colors).astype(np.int64)
     rates = smoothed(positives, counts, prior, smoothing)
     null_rates = smoothed(null_positives, null_counts, prior, smoothing)
-    groups, group_rates = _group(
+    colors, numbers, each = _merge_rare(
         np.concatenate((coloring.colors, np.arange(n_colors))),
-        np.concatenate((rates, null_rates)),
-        np.concatenate((counts, null_counts)).astype(np.float64),
-        n_colors,
+        np.concatenate((positives, null_positives)),
+        np.concatenate((counts, null_counts)),
     )
+    rows = numbers[1] * each
+    groups, group_rates = _group(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
     gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
     found = quantize(groups, budget + extra, quantizer, gain)
@@ -105,6 +110,28 @@ def columns_of(
     return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
 
 
+def columns_by_fold(
+    codebook: Codebook,
+    colors: npt.NDArray[np.int32],
+    counted: LabelCounts,
+    columns: npt.NDArray[np.int32],
+    *,
+    null_instead: bool = False,
+) -> npt.NDArray[np.int32]:
+    """For each fold the column of each feature by the rows of the other folds.
+
+    `columns` are those by all rows: where a fold has no row of a feature, they hold. A feature without
+    any other row has the prior's column or, with `null_instead`, null's.
+    """
+    n_folds = counted.packed.shape[1]
+    found = np.empty((n_folds, len(colors)), np.int32)
+    of_null = codebook.columns[codebook.null_bins] if null_instead else np.empty(0, np.int32)
+    bins = codebook.bin_starts, codebook.cuts, codebook.columns
+    smoothing = codebook.prior, codebook.smoothing
+    _find_out_of_fold(counted.packed, colors, columns, bins, smoothing, of_null, found)
+    return found
+
+
 def bins_of(
     colors: npt.NDArray[np.integer],
     rates: npt.NDArray[np.float64],
@@ -117,10 +144,32 @@ def bins_of(
     return bins
 
 
+def _merge_rare(
+    colors: Integers, positives: Integers, counts: Integers
+) -> tuple[Integers, tuple[Integers, Integers], Integers]:
+    """Categories of a color with the same few positives and rows are one: (color, numbers, how many).
+
+    Almost all categories are rare, and a table of small numbers merges them much faster than sorting.
+    """
+    table = RARE * RARE
+    rare = counts < RARE
+    place = (colors[rare].astype(np.int64) * RARE + positives[rare]) * RARE + counts[rare]
+    times = np.bincount(place, minlength=1)
+    found = np.flatnonzero(times)
+    return (
+        np.concatenate((found // table, colors[~rare])),
+        (
+            np.concatenate((found // RARE % RARE, positives[~rare])),
+            np.concatenate((found % RARE, counts[~rare])),
+        ),
+        np.concatenate((times[found], np.ones(len(counts) - len(place), np.int64))),
+    )
+
+
 def _group(
     colors: npt.NDArray[np.int64],
     rates: npt.NDArray[np.float64],
-    counts: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int64],
     n_colors: int,
 ) -> tuple[Groups, npt.NDArray[np.float64]]:
     """Categories of one color and of equal rate are one: no cut between them can tell more."""
@@ -128,7 +177,7 @@ def _group(
     colors, rates, counts = colors[order], rates[order], counts[order]
     new = np.concatenate(([True], (colors[1:] != colors[:-1]) | (rates[1:] != rates[:-1])))[: len(colors)]
     first = np.flatnonzero(new)
-    rows = np.add.reduceat(counts, first) if len(first) else np.empty(0)
+    rows = np.add.reduceat(counts.astype(np.float64), first) if len(first) else np.empty(0)
     starts = np.concatenate(([0], np.cumsum(np.bincount(colors[first], minlength=n_colors))))
     return Groups(starts, rows, rows * (1.0 - rates[first])), rates[first]
 
@@ -168,14 +217,41 @@ def _label_entropy(prior: float) -> float:
     return float(-sum(p * np.log(p) for p in (prior, 1 - prior) if p > 0))
 
 
+@inlined
+def _bisect(rate, bin_starts, cuts, color):  # type: ignore[no-untyped-def]
+    low, high = bin_starts[color], bin_starts[color + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if rate <= cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @kernel
 def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untyped-def]
     for i in range(len(rates)):
-        low, high = bin_starts[colors[i]], bin_starts[colors[i] + 1] - 1
-        while low < high:
-            middle = (low + high) // 2
-            if rates[i] <= cuts[middle]:
-                high = middle
-            else:
-                low = middle + 1
-        bins[i] = low
+        bins[i] = _bisect(rates[i], bin_starts, cuts, colors[i])
+
+
+@kernel
+def _find_out_of_fold(packed, colors, columns, bins, smoothing, of_null, found):  # type: ignore[no-untyped-def]
+    bin_starts, cuts, bin_columns = bins
+    prior, weight = smoothing
+    for v in range(len(colors)):
+        total = np.int64(0)
+        for f in range(packed.shape[1]):
+            total += packed[v, f]
+        for f in range(packed.shape[1]):
+            if packed[v, f] == 0:
+                found[f, v] = columns[v]
+                continue
+            others = total - packed[v, f]
+            count, positives = others & LOWER_HALF, others >> 32
+            if count == 0 and len(of_null) > 0:
+                found[f, v] = of_null[colors[v]]
+                continue
+            below = count + weight
+            rate = (positives + weight * prior) / below if below > 0.0 else prior
+            found[f, v] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]

@@ -1,0 +1,1 @@
+"""Data sets: the one that comes with the project."""
