@@ -20,7 +20,7 @@ from chromatic.data import Reader
 from chromatic.encoding.fitting import Settings, fit
 from chromatic.learn.inputs import Batch, Layout
 from chromatic.learn.networks import Network, architecture
-from chromatic.learn.training import Training, _Steps, train
+from chromatic.learn.training import Steps, Training, train
 
 
 class Entries(Dataset):
@@ -125,7 +125,7 @@ def loop(path):
         network = Network(architecture("wd"), layout.fields, layout.n_fields)
         plain = PlainWideAndDeep(layout.n_columns)
         adam = torch.optim.Adam(plain.parameters(), 1e-3, weight_decay=1e-6)
-        same = _Steps(network, Training())
+        same = Steps(network, Training())
 
         def step(loss, adam=adam):
             adam.zero_grad()
@@ -161,7 +161,7 @@ COST = """
     from chromatic.learn.encoders import Split, encode_pair
     from chromatic.learn.inputs import Layout
     from chromatic.learn.networks import Network, architecture
-    from chromatic.learn.training import Training, _Steps
+    from chromatic.learn.training import Training, Steps
     from torch.nn import functional
 
     path, encoder, budget, updates = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
@@ -175,7 +175,7 @@ COST = """
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
     network = Network(architecture("wd"), layout.fields, layout.n_fields, updates=updates)
-    steps = _Steps(network, Training())
+    steps = Steps(network, Training())
     order = np.random.default_rng(0).permutation(inputs.n_rows)
     times = []
     for rows, batch in inputs.batches(order, 256):

@@ -74,7 +74,7 @@ def train(
     order = np.random.default_rng([how.seed, 0]).permutation(inputs.n_rows)
     n_held = max(1, int(how.validation * len(order))) if how.patience is not None else 0
     held, rows = np.sort(order[:n_held]), np.sort(order[n_held:])
-    steps = _Steps(network, how)
+    steps = Steps(network, how)
     progress = Progress()
     best: dict[str, Tensor] = {}
     if checkpoint is not None and os.path.exists(checkpoint):
@@ -91,6 +91,7 @@ def train(
             _keep(checkpoint, network, steps, how, progress, best)
     if best:
         network.load_state_dict(best)
+    network.zero_grad()  # gradients are as large as the network
     return progress
 
 
@@ -156,7 +157,7 @@ def _is_over(progress: Progress, how: Training) -> bool:
     return len(progress.held_out) - 1 - int(np.argmin(progress.held_out)) >= how.patience
 
 
-class _Steps:
+class Steps:
     """Adam, and its lazy form for tables whose gradients are sparse, which decays no weight.
 
     The dense parameters and their gradients are views of one long vector each: to walk through a dozen
@@ -198,7 +199,7 @@ class _Steps:
 
 def _epoch(
     network: Network,
-    steps: _Steps,
+    steps: Steps,
     inputs: Inputs,
     y: npt.NDArray[np.float32],
     rows: npt.NDArray[np.int64],
@@ -237,7 +238,7 @@ def _loss(probabilities: npt.NDArray[np.float64], y: npt.NDArray[np.float32]) ->
 def _keep(
     path: str,
     network: Network,
-    steps: _Steps,
+    steps: Steps,
     how: Training,
     progress: Progress,
     best: dict[str, Tensor],
@@ -266,7 +267,7 @@ def _keep(
 
 
 def _restore(
-    path: str, network: Network, steps: _Steps, how: Training
+    path: str, network: Network, steps: Steps, how: Training
 ) -> tuple[Progress, dict[str, Tensor]]:
     from safetensors import SafetensorError, safe_open
 
