@@ -184,9 +184,10 @@ def test_layers_over_codes_depend_on_the_fields_and_not_on_the_codes():
 
 def test_codes_outside_of_their_field_are_refused():
     layout, encoded = codes()
-    wrong = Encoded(encoded.indptr, encoded.columns, encoded.values + 3, 4, encoded.dense)
-    with pytest.raises(InputError, match="within its field"):
-        layout.inputs(wrong)
+    for added in (3, -1, 0.5):
+        wrong = Encoded(encoded.indptr, encoded.columns, encoded.values + added, 4, encoded.dense)
+        with pytest.raises(InputError, match="within its field"):
+            layout.inputs(wrong)
 
 
 @pytest.mark.parametrize(

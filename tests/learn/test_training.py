@@ -93,6 +93,12 @@ def test_an_early_stop_keeps_the_best_epoch():
     assert int(np.argmin(losses)) == len(losses) - 3
 
 
+def test_arrays_and_matrices_of_the_same_numbers_are_predicted_alike(rows):
+    x, y = rows
+    for fitted in (NetworkClassifier("fm", epochs=1).fit(z, y) for z in (x, x.toarray())):
+        assert np.allclose(fitted.predict_proba(x), fitted.predict_proba(x.toarray()))
+
+
 def test_saving_and_loading_keep_the_predictions(rows, tmp_path):
     x, y = rows
     names = np.array(["bad", "good"])[y]

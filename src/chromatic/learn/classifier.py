@@ -221,12 +221,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, reset=False, **options)
         else:
             X, y = validate_data(self, X, y, **options)
-        dims = self._dims()
-        n_fields = X.shape[1] if dims is None else len(dims)
-        if n_fields > X.shape[1]:
-            raise InputError(f"{X.shape[1]} columns and {n_fields} field_dims; expected as many, or fewer")
-        if dims is None and not issparse(X):
-            n_fields = 0  # an array is numbers
+        n_fields = self._n_sparse(X, issparse(X)) if y is not None else self.layout_.n_sparse_columns
         sparse = csr_array(X[:, :n_fields])
         sparse.sum_duplicates()
         sparse.eliminate_zeros()
@@ -239,6 +234,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rest.toarray() if issparse(rest) else rest,
         )
         return encoded if y is None else (encoded, y)
+
+    def _n_sparse(self, X: Any, is_sparse: bool) -> int:
+        """How many of the columns are codes or columns of their own; the others are numbers."""
+        dims = self._dims()
+        if dims is None:
+            return int(X.shape[1]) if is_sparse else 0
+        if len(dims) > X.shape[1]:
+            raise InputError(f"{X.shape[1]} columns and {len(dims)} field_dims; expected as many, or fewer")
+        return len(dims)
 
     def _dims(self) -> npt.NDArray[np.int64] | None:
         return None if self.field_dims is None else np.asarray(self.field_dims, np.int64)

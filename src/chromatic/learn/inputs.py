@@ -30,6 +30,10 @@ class Layout:
     scales: tuple[float, ...]  # of the dense columns
 
     @property
+    def n_sparse_columns(self) -> int:
+        return self.n_columns - len(self.scales)
+
+    @property
     def n_fields(self) -> int:
         """Each column is a field; one without any code but 0 is none."""
         return int(np.count_nonzero(self._sizes))
@@ -60,11 +64,12 @@ class Layout:
 
     def inputs(self, encoded: Encoded) -> Inputs:
         """Rows in this layout."""
-        if encoded.n_columns != self.n_columns:
+        if (encoded.n_columns, encoded.dense.shape[1]) != (self.n_columns, len(self.scales)):
             raise InputError(
-                f"{encoded.n_columns} columns and a network of {self.n_columns}; expected as many of both"
+                f"{encoded.n_columns} columns, {encoded.dense.shape[1]} of them dense, and a network of "
+                f"{self.n_columns} and {len(self.scales)}; expected as many of both"
             )
-        index, values = encoded.columns, encoded.values
+        index, values = np.asarray(encoded.columns, np.int32), encoded.values
         first_dense = encoded.n_sparse_columns
         if self.field_dims is not None:
             index, first_dense = self._embeddings_of_codes(encoded)
@@ -79,6 +84,7 @@ class Layout:
         if (
             len(codes) != len(encoded.columns)
             or (codes < 1).any()
+            or (codes != np.floor(codes)).any()
             or (codes > sizes[encoded.columns]).any()
         ):
             raise InputError("a code is not within its field; expected integers from 0 to below field_dims")
