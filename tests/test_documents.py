@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("cli/convert", "cli/describe", "cli/fit", "cli/graph", "cli/inspect", "cli/transform")
+COMMANDS = (
+    "cli/convert",
+    "cli/describe",
+    "cli/evaluate",
+    "cli/fit",
+    "cli/graph",
+    "cli/inspect",
+    "cli/transform",
+)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
