@@ -69,7 +69,7 @@ class Vocabulary:
     def encode(self, batches: list[Batch], threads: int = 1) -> Rows:
         """Code other data by this vocabulary; features that it does not know are counted.
 
-        The list of batches is emptied on the way, so that their memory can be used again.
+        The list of batches is emptied on the way, and their memory is used again.
         """
         for i, batch in enumerate(batches):
             check_numeric_columns(batch.numeric_names, self.numeric_names)
@@ -130,7 +130,7 @@ def learn(
 
     With `distinct_values`, each value of a sparse feature is a feature of its own, else it is elided.
     With `keep_fields`, the values of scalar columns are never dense, and remember their column.
-    The list of batches is emptied on the way, so that their memory can be used again.
+    The list of batches is emptied on the way, and their memory is used again.
     """
     check_limits(dense_threshold, min_count)
     n_rows = sum(batch.n_rows for batch in batches)

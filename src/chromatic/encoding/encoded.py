@@ -102,7 +102,9 @@ class Encoded:
         folded = self.with_dense_folded()
         values = np.ones(len(folded.columns)) if folded.values is None else folded.values
         shape = len(folded.indptr) - 1, folded.n_columns
-        return csr_array((values, folded.columns, folded.indptr), shape=shape)
+        # Many learners take 32-bit indices only, and scipy makes all of them as wide as the widest.
+        indptr = folded.indptr.astype(np.int32 if folded.indptr[-1] < 1 << 31 else np.int64)
+        return csr_array((values, folded.columns, indptr), shape=shape)
 
 
 def encode(
