@@ -18,10 +18,15 @@ def fit(
     to: options.To = None,
     budget: Annotated[int, typer.Option(help="The most columns, the dense ones included.")] = 1024,
     encoding: Annotated[str, typer.Option(help="submodular, target, frequency, identity.")] = "submodular",
-    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or fields.")] = "balanced",
+    coloring: Annotated[
+        str, typer.Option(help="balanced, first-fit, random, uniform or fields.")
+    ] = "balanced",
     max_colors: Annotated[
         str | None, typer.Option(help="A number, or proper; by default what suits the budget.")
     ] = None,
+    min_edge_count: Annotated[
+        int, typer.Option(help="Pairs of features seen in fewer rows may share a color.")
+    ] = 1,
     leakage: Annotated[str, typer.Option(help="crossfit, split or none.")] = "crossfit",
     folds: Annotated[int, typer.Option(help="Of crossfit.")] = 5,
     split_rate: Annotated[int, typer.Option(help="Of split: 2^-rate of the rows estimate.")] = 1,
@@ -54,6 +59,7 @@ def fit(
         encoding=encoding,
         coloring=coloring,
         max_colors=options.number_or_word(max_colors),
+        min_edge_count=min_edge_count,
         leakage=leakage,
         folds=folds,
         split_rate=split_rate,

@@ -3,16 +3,21 @@
 from chromatic.coloring.certificate import Certificate, certify
 from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.greedy import Coloring, color
-from chromatic.coloring.transpose import Columns, transpose
+from chromatic.coloring.thinned import color_thinned
+from chromatic.coloring.uniform import Uniform, color_uniform
+from chromatic.data.transpose import Columns, transpose
 
 __all__ = [
     "Certificate",
     "Collisions",
     "Coloring",
     "Columns",
+    "Uniform",
     "certify",
     "collisions",
     "color",
+    "color_thinned",
+    "color_uniform",
     "represent",
     "transpose",
 ]

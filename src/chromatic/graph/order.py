@@ -1,0 +1,212 @@
+"""Orders of the features by degree: largest first, smallest last, and the prefix that is held out.
+
+Features are taken out of the graph one by one, the one with the largest (or smallest) degree among those
+left next. Matula and Beck keep the features sorted by degree in one array, cut into buckets: a
+neighbor that loses an edge swaps places with the first of its bucket, so each edge costs one step.
+The neighbors are counted from the rows when they are needed: no edge is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel
+from chromatic._threads import ordered_map
+from chromatic.data.rows import Rows
+from chromatic.data.transpose import Columns, transpose
+from chromatic.errors import InputError
+from chromatic.graph.pairs import Pairs, count
+
+ORDERS = ("count", "degree", "largest-first", "smallest-last")
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """W: the features with the largest degrees, to be taken out of the graph of edges seen k times."""
+
+    k: int
+    features: Integers  # in the order in which they were taken
+    max_degree: int  # of the graph that is left, Δ_f
+    n_edges: int  # of the graph that is left
+
+
+@dataclass(frozen=True)
+class SmallestLast:
+    """An order in which every feature has at most `degeneracy` neighbors before it."""
+
+    order: Integers
+    degeneracy: int
+
+
+def hold_out(
+    rows: Rows,
+    pairs: Pairs,
+    ks: Iterable[int] | None = None,
+    *,
+    columns: Columns | None = None,
+    threads: int = 1,
+) -> list[HeldOut]:
+    """For each k, by default up to pairs.max_k, the smallest largest-first prefix W with |W| >= 2 Δ_f.
+
+    >>> from chromatic.data import Reader
+    >>> star = [["hub", f"leaf{i}"] for i in range(9)]
+    >>> rows = Reader().read(star, dense_threshold=2).rows
+    >>> [(w.features.tolist(), w.max_degree) for w in hold_out(rows, count(rows))]
+    [([0], 0)]
+    """
+    columns = columns or transpose(rows, threads)
+
+    def one(k: int) -> HeldOut:
+        taken, _, left, n_edges = _take_out(rows, columns, pairs.degree(k), k, _HOLD_OUT)
+        return HeldOut(k, taken, left, n_edges)
+
+    return list(ordered_map(one, range(1, pairs.max_k + 1) if ks is None else ks, threads))
+
+
+def largest_first(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1) -> Integers:
+    """The features, each with the largest degree in the graph of those that follow it."""
+    columns = columns or transpose(rows, threads)
+    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+    return _take_out(rows, columns, degrees, k, _LARGEST)[0]
+
+
+def smallest_last(
+    rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1
+) -> SmallestLast:
+    """The features, each with the smallest degree in the graph of those before it, and the degeneracy.
+
+    >>> from chromatic.data import Reader
+    >>> rows = Reader().read([["a", "b", "c"], ["a", "d"], ["d", "e"]], dense_threshold=2).rows
+    >>> smallest_last(rows).degeneracy
+    2
+    """
+    columns = columns or transpose(rows, threads)
+    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+    taken, at_removal, _, _ = _take_out(rows, columns, degrees, k, _SMALLEST)
+    return SmallestLast(taken[::-1].copy(), int(at_removal.max(initial=0)))
+
+
+def ordered(rows: Rows, order: str, k: int = 1, *, columns: Columns, threads: int = 1) -> Integers:
+    """The features in the order that `order` names; ties go by count."""
+    if order == "count":
+        return np.arange(rows.n_features)
+    if order == "degree":
+        degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+        return np.argsort(-degrees.astype(np.int64), kind="stable")
+    if order == "largest-first":
+        return largest_first(rows, k, columns=columns, threads=threads)
+    if order == "smallest-last":
+        return smallest_last(rows, k, columns=columns, threads=threads).order
+    raise InputError(f"the order is {order!r}; expected one of {', '.join(ORDERS)}")
+
+
+_LARGEST, _SMALLEST, _HOLD_OUT = 0, 1, 2
+
+
+def _take_out(
+    rows: Rows, columns: Columns, degrees: npt.NDArray[np.uint32], k: int, rule: int
+) -> tuple[Integers, npt.NDArray[np.uint32], int, int]:
+    """Features as they are taken, their degrees then, the largest degree left and the edges left."""
+    n: int = int(
+        np.searchsorted(-columns.counts, -k, side="right")
+    )  # those of fewer rows have no such edge
+    rare = np.arange(n, rows.n_features)
+    degrees = degrees[:n].copy()
+    n_edges = int(degrees.sum(dtype=np.int64)) // 2
+    starts = np.zeros(int(degrees.max(initial=0)) + 2, np.int64)
+    order, place, met, touched = (np.zeros(n, np.uint32) for _ in range(4))
+    _sort_by_degree(degrees, starts, order, place)
+    taken, at_removal = np.empty(n, np.int64), np.empty(n, np.uint32)
+    n_taken = _remove(
+        (rows.indptr, rows.codes, columns.indptr, columns.rows),
+        (rule, k),
+        degrees,
+        (starts, order, place),
+        np.zeros(n, np.bool_),
+        (met, touched),
+        (taken, at_removal),
+    )
+    left = int(degrees[order[n - n_taken - 1]]) if rule != _SMALLEST and n_taken < n else 0
+    lost = int(at_removal[:n_taken].sum(dtype=np.int64))
+    parts = {_LARGEST: (taken, rare), _SMALLEST: (rare[::-1], taken), _HOLD_OUT: (taken[:n_taken],)}
+    return np.concatenate(parts[rule]), at_removal[:n_taken], left, n_edges - lost
+
+
+@kernel
+def _sort_by_degree(degrees, starts, order, place):  # type: ignore[no-untyped-def]
+    """A counting sort, ascending; of equal degrees the later feature stands first."""
+    for v in range(len(degrees)):
+        starts[np.int64(degrees[v]) + 1] += 1
+    for d in range(1, len(starts)):
+        starts[d] += starts[d - 1]
+    for v in range(len(degrees) - 1, -1, -1):
+        degree = np.int64(degrees[v])
+        order[starts[degree]] = np.uint32(v)
+        place[v] = np.uint32(starts[degree])
+        starts[degree] += 1
+    for d in range(len(starts) - 1, 0, -1):
+        starts[d] = starts[d - 1]
+    starts[0] = 0
+
+
+@inlined
+def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-def]
+    """Take an edge from u: it swaps places with the first of its bucket, which then begins later.
+
+    Where features leave at the front, buckets may begin before it on paper; nothing does in truth.
+    """
+    d = np.int64(degrees[u])
+    at = max(starts[d], np.int64(front))
+    here = np.int64(place[u])
+    first = order[at]
+    order[at] = np.uint32(u)
+    order[here] = first
+    place[first] = np.uint32(here)
+    place[u] = np.uint32(at)
+    starts[d] = at + 1
+    degrees[u] -= np.uint32(1)
+
+
+@kernel
+def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignore[no-untyped-def]
+    """Take features out until the rule is content; how many were taken."""
+    indptr, codes, col_indptr, col_rows = data
+    rule, k = task
+    starts, order, place = buckets
+    met, touched = scratch
+    taken, at_removal = out
+    n = len(degrees)
+    for step in range(n):
+        front = step + 1 if rule == 1 else 0
+        v = np.int64(order[step] if rule == 1 else order[n - 1 - step])
+        if rule == 2 and step >= 2 * np.int64(degrees[v]):
+            return step
+        taken[step] = v
+        at_removal[step] = degrees[v]
+        removed[v] = True
+        if degrees[v] == 0:
+            continue
+        n_met = 0
+        for i in range(col_indptr[v], col_indptr[v + 1]):
+            row = np.int64(col_rows[i])
+            for j in range(indptr[row], indptr[row + 1]):
+                u = codes[j]
+                if u >= n:
+                    break
+                if not removed[u]:
+                    if met[u] == 0:
+                        touched[n_met] = u
+                        n_met += 1
+                    met[u] += np.uint32(1)
+        for t in range(n_met):
+            u = np.int64(touched[t])
+            if np.int64(met[u]) >= k:
+                _lower(u, degrees, starts, order, place, front)
+            met[u] = np.uint32(0)
+    return n
