@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.coloring import collisions, color, color_thinned, color_uniform, transpose
-from chromatic.coloring.uniform import _step, sample
+from chromatic.coloring.glauber import _step, sample
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.order import ORDERS, ordered
@@ -92,7 +92,7 @@ def test_a_step_takes_the_first_free_color_drawn(lists, seed, sweep):
 
 
 def test_pieces_of_a_class_change_nothing(monkeypatch):
-    import chromatic.coloring.uniform as module
+    import chromatic.coloring.glauber as module
 
     random = np.random.default_rng(0)
     neighbors = [set() for _ in range(200)]

@@ -8,7 +8,7 @@ import pytest
 from test_thinned import graph_of
 
 from chromatic.coloring import collisions, color_uniform, transpose
-from chromatic.coloring.uniform import sample
+from chromatic.coloring.glauber import sample
 from chromatic.data import Reader
 from chromatic.graph.bounds import bound
 from chromatic.graph.study import study

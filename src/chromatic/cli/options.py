@@ -111,8 +111,17 @@ def show(figures: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(figures))
         return
     for name, value in figures.items():
-        shown = f"{value:,.4g}" if isinstance(value, float) else "-" if value is None else f"{value:,}"
-        print(f"{name.replace('_', ' '):<22}{shown:>15}")
+        print(f"{name.replace('_', ' '):<22}{shown(value):>15}")
+
+
+def shown(value: Any) -> str:
+    """A figure as people write it."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
+        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def say_what_was_left_out(skipped_lines: int, ignored: int, missing: int) -> None:

@@ -1,47 +1,28 @@
-"""A uniform proper coloring of the thinned graph: the paper's guarantee, by Glauber dynamics.
+"""Uniform colorings of the thinned graph, by which the paper's theorem holds.
 
-The features W with the largest degrees get colors of their own. The others are colored uniformly at
-random among all proper colorings with m > 2Δ_f colors: from any proper coloring, features take in turn
-a uniform color that none of their neighbors has, until the start is forgotten.
-
-Parallel. The paper lets P = √v / d random features step at once and hopes that no two are neighbors. Here
-the features are visited in the classes of a greedy proper coloring. No two features of a class are
-neighbors, so that all of a class step at once without any contention, and the outcome is that of one
-thread.
-
-How long. Two copies of the chain, coupled as well as can be, differ at v after v's step with probability
-x_v <= sum of x_u / (m - d_v) over the neighbors u. Let w be positive weights and α < 1 such that the sum
-of w_u / (m - d_v) is at most α w_v everywhere. Each sweep over all features then shrinks a bound
-x <= C w by α, and ln(Σw / (w_min ε)) / ln(1/α) sweeps bring the chain within ε of uniform. Equal weights
-have α = Δ / (m - Δ) and give about the paper's m / (m - 2Δ) · v ln(v/ε) steps; weights that are
-larger where the graph is denser, found by power iteration, prove that far fewer do.
-
-Shorter. A feature whose neighbors are all neighbors of each other finds m - d free colors, however those
-are colored. So it can be left to the end, and drawn once. That holds for features with one neighbor at
-most, again and again, and where k = 1 for the features of one row.
+The features W with the largest degrees get colors of their own. The others are colored uniformly at random
+among all proper colorings with m > 2Δ_f colors, so that two that are no neighbors share a color with
+probability 1 / (m - 2Δ_f) at most. A new row with N_f/n new pairs then has N_f/n / (m - 2Δ_f) collisions
+on average, or fewer.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
-from chromatic._threads import ordered_map
+from chromatic.coloring.glauber import sample
 from chromatic.coloring.greedy import MOST_COLORS, Coloring
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
 from chromatic.errors import InputError
-from chromatic.graph.order import hold_out
+from chromatic.graph.order import HeldOut, hold_out
 from chromatic.graph.pairs import count, count_filtered
 from chromatic.graph.thinned import Graph, thin
-
-U64 = np.uint64
-FEATURES_PER_PIECE = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -52,10 +33,10 @@ class Uniform:
     held_out: int  # |W|
     palette: int  # m, of the other features
     max_degree: int  # Δ_f
-    core: int  # v: features that the chain colors; the others are drawn once
+    core: int  # features that the chain colors; the others are drawn once
     steps: int  # of the chain
     paper_steps: int  # m / (m - 2Δ_f) · v ln(v/ε), v being all features outside W
-    at_once: int  # the most features that step together: the largest class
+    at_once: int  # the most features that step together
     paper_at_once: int  # √v / d
     expected_collisions: float  # of a new row: N_f/n of known features, over m - 2Δ_f
 
@@ -77,265 +58,104 @@ def color_uniform(
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "c"], ["b", "c"]], dense_threshold=2).rows
     >>> coloring, how = color_uniform(rows, 9)
-    >>> sorted(set(coloring.colors.tolist())) == sorted(coloring.colors.tolist()), how.held_out
-    (True, 2)
+    >>> len(set(coloring.colors.tolist())), how.held_out
+    (3, 2)
     """
-    if not 0 <= seed < 1 << 63:
-        raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
-    if not 0 < epsilon < 1:
-        raise InputError(f"epsilon is {epsilon}; expected more than 0, less than 1")
-    if isinstance(max_colors, str) and max_colors != "proper":
-        raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")
-    k = min_edge_count
-    columns = columns or transpose(rows, threads)
-    pairs = count(rows, k, columns=columns, threads=threads)
-    held = hold_out(rows, pairs, [k], columns=columns, threads=threads)[0]
-    n_held, max_degree = len(held.features), held.max_degree
-    fewest = n_held + 2 * max_degree + 1
-    left = count_filtered(rows, {k: held.features}, columns=columns, threads=threads)
-    new_pairs, known = (
-        float(n[0]) / max(1, rows.n_rows) for n in (left.good_turing, left.good_turing_seen)
-    )
-    wanted = (
-        int(max_colors) if not isinstance(max_colors, str) else fewest - 1 + max(1, math.ceil(new_pairs))
-    )
-    if not fewest <= wanted <= MOST_COLORS:
-        raise InputError(
-            f"max_colors is {wanted:,}; expected {fewest:,} or more to color pairs seen {k} times or more "
-            f"uniformly ({n_held:,} features of the largest degrees have colors of their own, the others "
-            f"more than twice their largest degree, {max_degree:,}), or a larger min_edge_count"
-        )
-    palette = wanted - n_held
-    without = np.zeros(rows.n_features, np.bool_)
-    without[held.features] = True
-    graph = thin(rows, k, columns=columns, without=without, threads=threads)
-    last = without | (columns.counts == 1) if k == 1 else without
-    chain = sample(graph, palette, seed=seed, epsilon=epsilon, last=last, threads=threads)
-    colors = chain.colors + np.int32(n_held)
-    colors[held.features] = np.arange(n_held, dtype=np.int32)
-    v = rows.n_features - n_held
-    how = Uniform(
-        k,
-        n_held,
-        palette,
-        max_degree,
-        chain.core,
-        chain.steps,
-        math.ceil(palette / (palette - 2 * max_degree) * v * math.log(v / epsilon)) if v else 0,
-        chain.at_once,
-        chain.paper_at_once,
-        known / (palette - 2 * max_degree),
-    )
-    coloring = Coloring(
-        colors,
-        wanted if rows.n_features else 0,
-        "uniform",
-        None if isinstance(max_colors, str) else wanted,
-        seed,
-        0,
-        0,
-        rows.largest_nnz if k == 1 else min(1, rows.n_features),
-        rows.vocabulary,
-        np.zeros(rows.n_features, np.int32),
-    )
-    return coloring, how
+    graph = FilteredGraph(rows, min_edge_count, columns or transpose(rows, threads), threads)
+    return graph.color(max_colors, seed=seed, epsilon=epsilon)
 
 
 @dataclass(frozen=True)
-class Chain:
-    """Colors that Glauber dynamics drew, and how long it ran."""
+class FilteredGraph:
+    """G_f^(k), made when it is needed first, to draw any number of colorings of it."""
 
-    colors: npt.NDArray[np.int32]
-    core: int
-    steps: int
-    at_once: int
-    paper_at_once: int
+    rows: Rows
+    k: int
+    columns: Columns
+    threads: int = 1
 
+    @cached_property
+    def held(self) -> HeldOut:
+        pairs = count(self.rows, self.k, columns=self.columns, threads=self.threads)
+        return hold_out(self.rows, pairs, [self.k], columns=self.columns, threads=self.threads)[0]
 
-def sample(
-    graph: Graph,
-    m: int,
-    *,
-    seed: int = 0,
-    epsilon: float = 0.01,
-    last: npt.NDArray[np.bool_] | None = None,
-    threads: int = 1,
-) -> Chain:
-    """Draw a uniform proper coloring of a graph with m > 2Δ colors, within ε of uniform.
+    @cached_property
+    def new_pairs(self) -> tuple[float, float]:
+        """N_f/n, of all features and of known ones."""
+        held_out = {self.k: self.held.features}
+        left = count_filtered(self.rows, held_out, columns=self.columns, threads=self.threads)
+        n = max(1, self.rows.n_rows)
+        return float(left.good_turing[0]) / n, float(left.good_turing_seen[0]) / n
 
-    `last` marks features whose neighbors are neighbors of each other: they are drawn after the others.
-
-    >>> triangle = Graph.of_edges(1, 3, *np.array([[1, 2, 2], [0, 0, 1], [1, 1, 1]], np.uint32))
-    >>> sorted(set(sample(triangle, 5).colors.tolist())).__len__()
-    3
-    """
-    if m <= 2 * graph.max_degree:
-        raise InputError(
-            f"m is {m} and the largest degree {graph.max_degree:,}; expected {2 * graph.max_degree + 1:,} "
-            "colors or more"
+    @cached_property
+    def graph(self) -> Graph:
+        return thin(
+            self.rows, self.k, columns=self.columns, without=self._is_held_out, threads=self.threads
         )
-    arrays = graph.indptr, graph.neighbors
-    n = graph.n_features
-    colors, order = np.full(n, -1, np.int32), np.empty(n, np.int64)
-    degrees = graph.degrees
-    last = np.zeros(n, np.bool_) if last is None else last
-    n_last = _peel(arrays, last, degrees, np.zeros(n, np.bool_), order)
-    core = np.setdiff1d(np.arange(n), order[:n_last], assume_unique=True)
-    degrees[order[:n_last]] = 0  # those left are of the core alone
-    classes = _classes(arrays, core, degrees, colors)
-    sweeps = _sweeps_needed(arrays, core, degrees, m, epsilon)
-    for sweep in range(sweeps):
-        for features in classes:
-            _step_together(arrays, features, colors, (m, seed, sweep), threads)
-    _step(arrays, order[:n_last][::-1].copy(), colors, m, seed, sweeps)
-    average = degrees.sum() / max(1, len(core))
-    return Chain(
-        colors,
-        len(core),
-        sweeps * len(core),
-        max((len(features) for features in classes), default=0),
-        max(1, int(math.sqrt(len(core)) / average)) if average else len(core),
-    )
 
+    @cached_property
+    def _is_held_out(self) -> npt.NDArray[np.bool_]:
+        is_held_out = np.zeros(self.rows.n_features, np.bool_)
+        is_held_out[self.held.features] = True
+        return is_held_out
 
-def _step_together(
-    arrays: Any,
-    features: npt.NDArray[np.int64],
-    colors: npt.NDArray[np.int32],
-    task: tuple[int, int, int],
-    threads: int,
-) -> None:
-    """Let features step that are no neighbors of each other."""
-    if threads == 1 or len(features) <= FEATURES_PER_PIECE:
-        _step(arrays, features, colors, *task)
-        return
-    pieces = np.split(features, range(FEATURES_PER_PIECE, len(features), FEATURES_PER_PIECE))
-    for _ in ordered_map(lambda piece: _step(arrays, piece, colors, *task), pieces, threads):
-        pass
+    @property
+    def fewest_colors(self) -> int:
+        return len(self.held.features) + 2 * self.held.max_degree + 1
 
+    def color(
+        self, max_colors: int | str, *, seed: int = 0, epsilon: float = 0.01
+    ) -> tuple[Coloring, Uniform]:
+        """Draw a coloring."""
+        if not 0 <= seed < 1 << 63:
+            raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
+        if not 0 < epsilon < 1:
+            raise InputError(f"epsilon is {epsilon}; expected more than 0, less than 1")
+        n_colors = self._palette(max_colors)
+        n_held, max_degree, n_features = len(self.held.features), self.held.max_degree, self.rows.n_features
+        m, v = n_colors - n_held, n_features - n_held
+        # the neighbors of a feature of one row are that row's, and so of each other
+        last = self.columns.counts == 1 if self.k == 1 else np.zeros(n_features, np.bool_)
+        chain = sample(self.graph, m, seed=seed, epsilon=epsilon, last=last, threads=self.threads)
+        colors = chain.colors + np.int32(n_held)
+        colors[self.held.features] = np.arange(n_held, dtype=np.int32)
+        how = Uniform(
+            self.k,
+            n_held,
+            m,
+            max_degree,
+            chain.core,
+            chain.steps,
+            math.ceil(m / (m - 2 * max_degree) * v * math.log(v / epsilon)) if v else 0,
+            chain.at_once,
+            chain.paper_at_once,
+            self.new_pairs[1] / (m - 2 * max_degree),
+        )
+        coloring = Coloring(
+            colors,
+            n_colors if n_features else 0,
+            "uniform",
+            None if isinstance(max_colors, str) else n_colors,
+            seed,
+            0,
+            0,
+            self.rows.largest_nnz if self.k == 1 else min(1, n_features),
+            self.rows.vocabulary,
+            np.zeros(n_features, np.int32),
+        )
+        return coloring, how
 
-def _sweeps_needed(
-    arrays: Any, core: npt.NDArray[np.int64], degrees: npt.NDArray[np.int64], m: int, epsilon: float
-) -> int:
-    """The fewest sweeps that some weights prove to be enough."""
-    if not len(core):
-        return 0
-    weights, sums = np.zeros(len(degrees)), np.zeros(len(degrees))
-    weights[core] = 1.0
-    fewest, stale = math.inf, 0
-    while stale < 4:
-        _sum_weights(arrays, core, degrees, m, weights, sums)
-        alpha = float((sums[core] / weights[core]).max())
-        spread = float(weights.sum() / weights[core].min())
-        sweeps = math.ceil(math.log(spread / epsilon) / -math.log(alpha)) if alpha < 1 else math.inf
-        fewest, stale = (sweeps, 0) if sweeps < fewest else (fewest, stale + 1)
-        weights[core] = np.maximum(weights[core] + sums[core] / alpha, 1e-6)
-        weights /= weights.max()
-    return int(fewest)
-
-
-def _classes(
-    arrays: Any, core: npt.NDArray[np.int64], degrees: npt.NDArray[np.int64], colors: npt.NDArray[np.int32]
-) -> list[npt.NDArray[np.int64]]:
-    """Color the core greedily, in place, largest degree first; the features of each color."""
-    by_degree = core[np.argsort(-degrees[core], kind="stable")]
-    _first_fit(arrays, by_degree, colors, np.full(int(degrees.max(initial=0)) + 2, -1, np.int64))
-    by_color = core[np.argsort(colors[core], kind="stable")]
-    return [part for part in np.split(by_color, np.cumsum(np.bincount(colors[core]))) if len(part)]
-
-
-@kernel
-def _peel(graph, last, degrees, gone, order):  # type: ignore[no-untyped-def]
-    """Take out the features to be drawn last, then those with one neighbor left, until none is."""
-    indptr, neighbors = graph
-    n = np.int64(0)
-    for v in range(len(last)):
-        if last[v]:
-            gone[v] = True
-            order[n] = v
-            n += 1
-    for v in range(len(last)):
-        if not gone[v]:
-            left = np.int64(0)
-            for e in range(indptr[v], indptr[v + 1]):
-                left += not last[neighbors[e]]
-            degrees[v] = left
-    for v in range(len(last)):
-        if not gone[v] and degrees[v] <= 1:
-            gone[v] = True
-            order[n] = v
-            n += 1
-    done = np.int64(0)
-    while done < n:
-        v = order[done]
-        done += 1
-        if last[v]:
-            continue
-        for e in range(indptr[v], indptr[v + 1]):
-            u = np.int64(neighbors[e])
-            if not gone[u]:
-                degrees[u] -= 1
-                if degrees[u] <= 1:
-                    gone[u] = True
-                    order[n] = u
-                    n += 1
-    return n
-
-
-@kernel
-def _first_fit(graph, features, colors, taken):  # type: ignore[no-untyped-def]
-    indptr, neighbors = graph
-    for i in range(len(features)):
-        v = features[i]
-        for e in range(indptr[v], indptr[v + 1]):
-            c = colors[neighbors[e]]
-            if c >= 0:
-                taken[c] = v
-        c = np.int64(0)
-        while taken[c] == v:
-            c += 1
-        colors[v] = c
-
-
-@kernel
-def _sum_weights(graph, core, degrees, m, weights, sums):  # type: ignore[no-untyped-def]
-    """How much a feature's neighbors move it: their weights over m - d, zero outside the core."""
-    indptr, neighbors = graph
-    for i in range(len(core)):
-        v = core[i]
-        total = 0.0
-        for e in range(indptr[v], indptr[v + 1]):
-            total += weights[neighbors[e]]
-        sums[v] = total / (m - degrees[v])
-
-
-@kernel
-def _step(graph, features, colors, m, seed, sweep):  # type: ignore[no-untyped-def]
-    """Each feature takes a uniform color that no neighbor has: draw until one is free.
-
-    More than half of the colors are free, so two draws do on average.
-    """
-    indptr, neighbors = graph
-    key = _mix(U64(seed) + U64(0x9E3779B97F4A7C15) * (U64(sweep) + U64(1)))
-    for i in range(len(features)):
-        v = features[i]
-        word = _mix(key ^ (U64(v) * U64(0xD1342543DE82EF95)))
-        free = False
-        choice = np.int32(0)
-        while not free:
-            choice = np.int32(((word >> U64(32)) * U64(m)) >> U64(32))
-            free = True
-            for e in range(indptr[v], indptr[v + 1]):
-                if colors[neighbors[e]] == choice:
-                    free = False
-                    break
-            word = _mix(word + U64(0x9E3779B97F4A7C15))
-        colors[v] = choice
-
-
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64."""
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
+    def _palette(self, max_colors: int | str) -> int:
+        if isinstance(max_colors, str):
+            if max_colors != "proper":
+                raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")
+            return self.fewest_colors - 1 + max(1, math.ceil(self.new_pairs[0]))
+        if not self.fewest_colors <= max_colors <= MOST_COLORS:
+            n_held, max_degree = len(self.held.features), self.held.max_degree
+            raise InputError(
+                f"max_colors is {max_colors:,}; expected {self.fewest_colors:,} or more to color pairs "
+                f"seen {self.k} times or more uniformly ({n_held:,} features of the largest degrees have "
+                f"colors of their own, the others more than twice their largest degree, {max_degree:,}), or "
+                "a larger min_edge_count"
+            )
+        return int(max_colors)
