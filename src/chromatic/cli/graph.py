@@ -65,6 +65,10 @@ def graph(
         raise InputError(f"max_k is {max_k}; expected 1 to 65,534")
     if max_k is None and (plots is not None or compare):
         max_k = MAX_K
+    if plots is not None:
+        from chromatic.report.figures import folder_for_figures
+
+        folder_for_figures(plots)
     test = test or []
     with options.reader(
         [*train, *test],
@@ -151,7 +155,10 @@ def _color(
         palette = max(1, 2 * color(rows, columns=columns).n_colors)
         start = time.perf_counter()
     given: dict[str, Any] = {"seed": seed, "order": order, "columns": columns, "threads": threads}
-    found = color(rows, fit, palette, **given) if k == 1 else color_thinned(rows, k, fit, palette, **given)
+    if k == 1:
+        found = color(rows, fit, palette, **given)
+    else:
+        found = color_thinned(rows, k, fit, palette, **given)
     if fit != "random" or k > 1:
         return found, {}
     seconds = time.perf_counter() - start

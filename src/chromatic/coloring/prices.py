@@ -14,7 +14,7 @@ from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns
 
 RANDOM = (1, 2, 4, 8)  # times the colors of a balanced coloring
-UNIFORM = (4, 16, 64)  # times the colors above |W| + 2Δ_f that the paper asks for
+UNIFORM = (2, 4, 8, 16, 32, 64)  # times the colors above |W| + 2Δ_f that the paper asks for
 
 
 def prices(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import inlined, kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
@@ -156,6 +156,14 @@ def _sort_by_degree(degrees, starts, order, place):  # type: ignore[no-untyped-d
 
 
 @inlined
+def _fetch_ahead(indptr, codes, col_rows, i):  # type: ignore[no-untyped-def]
+    """Ask the cache for rows that the loop will want: where one begins, then what it has."""
+    if i + 16 < len(col_rows):
+        prefetch(indptr, np.int64(col_rows[i + 16]))
+        prefetch(codes, indptr[np.int64(col_rows[i + 8])])
+
+
+@inlined
 def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-def]
     """Take an edge from u: it swaps places with the first of its bucket, which then begins later.
 
@@ -194,6 +202,7 @@ def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignor
             continue
         n_met = 0
         for i in range(col_indptr[v], col_indptr[v + 1]):
+            _fetch_ahead(indptr, codes, col_rows, i)
             row = np.int64(col_rows[i])
             for j in range(indptr[row], indptr[row + 1]):
                 u = codes[j]

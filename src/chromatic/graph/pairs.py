@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import inlined, kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
@@ -330,11 +330,20 @@ def _sum_from_behind(starts, degrees):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _fetch_ahead(indptr, codes, col_rows, i):  # type: ignore[no-untyped-def]
+    """Ask the cache for rows that the loop will want: where one begins, then what it has."""
+    if i + 16 < len(col_rows):
+        prefetch(indptr, np.int64(col_rows[i + 16]))
+        prefetch(codes, indptr[np.int64(col_rows[i + 8])])
+
+
+@inlined
 def _meet(train, v, met, touched):  # type: ignore[no-untyped-def]
     """Count the earlier features in v's rows; touched[:n] are those that were met."""
     indptr, codes, col_indptr, col_rows = train
     n = np.int64(0)
     for i in range(col_indptr[v], col_indptr[v + 1]):
+        _fetch_ahead(indptr, codes, col_rows, i)
         row = np.int64(col_rows[i])
         for j in range(indptr[row], indptr[row + 1]):
             u = codes[j]
