@@ -119,6 +119,7 @@ def test_graph_draws_uniform_colorings_and_tells_their_price(clicks):
         (["--coloring", "uniform", "--max-colors", 3], "max_colors is 3; expected "),
         (["--min-edge-count", 0], "min_edge_count is 0; expected 1 or more"),
         (["--coloring", "uniform", "--min-edge-count", 0], "k is 0; expected 1 to"),
+        (["--max-k", 2, "--delta", 0.7], "delta is 0.7; expected more than 0 and at most 0.6065"),
         (["--order", "name"], "the order is 'name'; expected one of count, degree"),
         (["--plots", "train.tokens"], "train.tokens: is a file; expected a folder"),
     ],

@@ -37,6 +37,7 @@ def graph(
     max_k: Annotated[
         int | None, typer.Option(help="Count the graph of pairs seen k times, for every k up to this.")
     ] = None,
+    delta: Annotated[float, typer.Option(help="Colors needed are right but for this probability.")] = 0.01,
     compare: Annotated[bool, typer.Option(help="Tell what each coloring costs and promises.")] = False,
     plots: Annotated[
         str | None, typer.Option(help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.")
@@ -57,6 +58,7 @@ def graph(
     """
     from chromatic.coloring import transpose
     from chromatic.errors import InputError
+    from chromatic.graph.bounds import deviation
 
     palette: int | str = options.number_or_word(max_colors)
     if palette != "proper" and not isinstance(palette, int):
@@ -69,6 +71,7 @@ def graph(
         from chromatic.report.figures import folder_for_figures
 
         folder_for_figures(plots)
+    deviation(1, 1, 1, delta)  # refuses a delta that the theorem does not cover
     test = test or []
     with options.reader(
         [*train, *test],
@@ -108,7 +111,7 @@ def graph(
     from chromatic.coloring.prices import prices
     from chromatic.graph.study import study
 
-    studied = study(rows, max_k, test=test_rows, columns=columns, threads=reader.threads)
+    studied = study(rows, max_k, test=test_rows, delta=delta, columns=columns, threads=reader.threads)
     figures |= _studied(studied) | _split_in_time(rows, reader.threads)
     if compare or plots is not None:
         best = studied.suggested_k
@@ -142,6 +145,8 @@ def _color(
         told: dict[str, Any] = {
             "coloring_seconds": time.perf_counter() - start,
             "expected_collisions": how.expected_collisions,
+            "bound": how.bound.paper,
+            "bound_mcdiarmid": how.bound.mcdiarmid,
             "held_out": how.held_out,
             "max_degree_left": how.max_degree,
             "steps": how.steps,

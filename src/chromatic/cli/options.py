@@ -110,8 +110,9 @@ def show(figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(figures))
         return
+    width = max([22, *(len(name) + 1 for name in figures)])
     for name, value in figures.items():
-        print(f"{name.replace('_', ' '):<22}{shown(value):>15}")
+        print(f"{name.replace('_', ' '):<{width}}{shown(value):>15}")
 
 
 def shown(value: Any) -> str:

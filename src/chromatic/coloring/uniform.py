@@ -20,6 +20,7 @@ from chromatic.coloring.greedy import MOST_COLORS, Coloring
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
 from chromatic.errors import InputError
+from chromatic.graph.bounds import Bound, bound
 from chromatic.graph.order import HeldOut, hold_out
 from chromatic.graph.pairs import count, count_filtered
 from chromatic.graph.thinned import Graph, thin
@@ -39,6 +40,7 @@ class Uniform:
     at_once: int  # the most features that step together
     paper_at_once: int  # √v / d
     expected_collisions: float  # of a new row: N_f/n of known features, over m - 2Δ_f
+    bound: Bound  # the theorem's, with probability 99 %, for functions of L = 1
 
 
 def color_uniform(
@@ -130,6 +132,14 @@ class FilteredGraph:
             chain.at_once,
             chain.paper_at_once,
             self.new_pairs[1] / (m - 2 * max_degree),
+            bound(
+                self.k,
+                m,
+                n_rows=max(1, self.rows.n_rows),
+                largest_nnz=self.rows.largest_nnz,
+                max_degree=max_degree,
+                good_turing=self.new_pairs[0],
+            ),
         )
         coloring = Coloring(
             colors,

@@ -12,7 +12,7 @@ from chromatic._numba import kernel, sort_slice
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
 from chromatic.errors import InputError
-from chromatic.graph.bounds import colors_needed
+from chromatic.graph.bounds import Bound, colors_needed
 from chromatic.graph.order import HeldOut, hold_out
 from chromatic.graph.pairs import Pairs, count, count_filtered
 
@@ -53,7 +53,9 @@ def study(
 
     New edges of a test row are pairs that fewer than k training rows have; `new_edges_seen` has those
     of known features only, and `good_turing_seen` is its twin: without features of one row, which
-    would be unknown had their row been left out. Degrees are averaged over all features.
+    would be unknown had their row been left out. Degrees are averaged over all features. Colors are
+    those that the theorem needs for a loss of L with probability 1 - delta, with the paper's deviation
+    and with McDiarmid's own.
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "b"], ["a", "c"]], dense_threshold=2).rows
@@ -67,7 +69,7 @@ def study(
     left = count_filtered(rows, without, columns=columns, test=test, threads=threads)
     n, v, ks = max(1, rows.n_rows), max(1, rows.n_features), range(1, max_k + 1)
 
-    def needed(k: int, max_degree: int, good_turing: float, held: int = 0) -> float:
+    def needed(k: int, max_degree: int, good_turing: float, held: int = 0) -> Bound:
         return colors_needed(
             k,
             n_rows=n,
@@ -76,7 +78,7 @@ def study(
             good_turing=good_turing,
             held_out=held,
             delta=delta,
-        ).paper
+        )
 
     max_degrees = [int(pairs.degree(k).max(initial=0)) for k in ks]
     good_turing = [pairs.good_turing(k) / n for k in ks]
@@ -87,8 +89,9 @@ def study(
         "avg_degree": [2 * pairs.edges(k) / v for k in ks],
         "good_turing": good_turing,
         "good_turing_seen": [estimate - pairs.single / n for estimate in good_turing],
-        "colors_needed": [needed(*each) for each in zip(ks, max_degrees, good_turing, strict=True)],
     }
+    each = zip(ks, max_degrees, good_turing, strict=True)
+    _put_colors(per_k, [needed(*figures) for figures in each])
     filtered: Series = {
         "k": list(ks),
         "held_out": [len(held.features) for held in held_out],
@@ -98,10 +101,8 @@ def study(
         "good_turing": (left.good_turing / n).tolist(),
         "good_turing_seen": (left.good_turing_seen / n).tolist(),
     }
-    filtered["colors_needed"] = [
-        needed(held.k, held.max_degree, estimate, len(held.features))
-        for held, estimate in zip(held_out, filtered["good_turing"], strict=True)
-    ]
+    estimates = zip(held_out, filtered["good_turing"], strict=True)
+    _put_colors(filtered, [needed(w.k, w.max_degree, new, len(w.features)) for w, new in estimates])
     if test is not None:
         n_test = max(1, test.n_rows)
         per_k["new_edges"] = [pairs.new_edges(k) for k in ks]
@@ -109,6 +110,11 @@ def study(
         filtered["new_edges"] = ((left.test_seen + left.test_unseen) / n_test).tolist()
         filtered["new_edges_seen"] = (left.test_seen / n_test).tolist()
     return Study(pairs, held_out, per_k, filtered)
+
+
+def _put_colors(series: Series, needed: list[Bound]) -> None:
+    series["colors_needed"] = [colors.paper for colors in needed]
+    series["colors_needed_mcdiarmid"] = [colors.mcdiarmid for colors in needed]
 
 
 @dataclass(frozen=True)

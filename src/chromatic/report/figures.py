@@ -63,7 +63,7 @@ def draw_graph_figures(
     paths = []
     with matplotlib.rc_context(STYLE):
         for name, draw in drawings.items():
-            figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
+            figure = Figure(figsize=(6.4, 4.2), dpi=120, layout="constrained")
             draw(figure.subplots())
             paths.append(os.path.join(folder, f"{name}.png"))
             with replacing(paths[-1]) as file:
@@ -101,7 +101,7 @@ def _colors_needed(axes: Any, study: Study) -> None:
     )
     parts = zip(series["colors_needed"], series["max_degree"], series["good_turing"], strict=True)
     deviation = [needed - 2 * degree - new for needed, degree, new in parts]
-    axes.plot(ks, deviation, "-.", color=RED, label="deviation, at 1 %")
+    axes.plot(ks, deviation, "-.", color=RED, label="deviation of the estimate")
     axes.plot(ks, series["good_turing"], ":", color=GREEN, label="new edges of a row")
     _over_k(axes, ks)
     _log(axes)
@@ -149,19 +149,11 @@ def _collisions(axes: Any, prices: list[dict[str, Any]], held: Any) -> None:
         axes.plot(colors, expected, "--", color=color, label=f"{label}: promised")
     for fit, color in (("first-fit", RED), ("balanced", ORANGE)):
         [price] = [price for price in prices if price["coloring"] == fit]
+        label = f"{fit}: {price['colors']:,} colors"
         if price["collisions"]:
-            axes.plot([price["colors"]], [price["collisions"]], "s", color=color, markersize=7)
-            axes.annotate(
-                f"{fit}, {price['colors']:,}",
-                (price["colors"], price["collisions"]),
-                xytext=(9, -4) if fit == "first-fit" else (-5, -18),
-                textcoords="offset points",
-                color=color,
-            )
+            axes.plot(price["colors"], price["collisions"], "s", color=color, markersize=7, label=label)
         else:
-            axes.axvline(
-                price["colors"], color=color, linewidth=1, label=f"{fit}: {price['colors']:,} colors"
-            )
+            axes.axvline(price["colors"], color=color, linewidth=1, label=label)
     at = len(held.features) + 2 * held.max_degree
     if at:
         axes.axvline(at, color=GRAY, linewidth=1, linestyle=":", label=f"$|W| + 2\\Delta_f$ = {at:,}")
