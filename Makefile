@@ -30,6 +30,7 @@ unit: $(VENV)/.ready-to-test
 benchmark: $(VENV)/.ready-to-test
 	$(RUN)/python benchmarks/read.py
 	$(RUN)/python benchmarks/color.py
+	$(RUN)/python benchmarks/graph.py
 	$(RUN)/python benchmarks/start.py
 
 clean-kernels:

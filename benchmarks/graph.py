@@ -1,6 +1,6 @@
 """The histogram and degrees of the co-occurrence graph against sorting all pairs with numpy.
 
-    python benchmarks/graph.py TRAIN.svm [THREADS]
+    python benchmarks/graph.py [TRAIN.svm [THREADS]]      # without data, rows of some 25 features
 
 Both ways must agree. The memory is what numpy allocated at most, beyond the transposed rows.
 """
@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 
 import numpy as np
+from color import synthetic
 from measure import best_of, table
 
 from chromatic.coloring import transpose
@@ -49,8 +50,9 @@ def peak_mb(function):
 
 
 def main():
-    path, threads = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    rows = Reader().read(path, keep_names=False).rows
+    data = sys.argv[1] if len(sys.argv) > 1 else synthetic(60_000, 25, 300_000)
+    threads = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    rows = Reader().read(data, keep_names=False).rows
     columns = transpose(rows, threads)
 
     def ours(max_k=1):
@@ -73,7 +75,7 @@ def main():
     )
     n_pairs = rows.pairs_per_row * rows.n_rows
     size = f"{n_pairs:,.0f} pairs, {pairs.n_edges:,} edges, {rows.n_features:,} features"
-    print(f"{path}: {size}, {threads} threads")
+    print(f"{size}, {threads} threads")
     table(
         [
             ("histogram and degrees", f"{counting:.2f} s", "< 5 s on npm"),
