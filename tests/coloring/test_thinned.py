@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic.coloring import collisions, color, color_thinned, color_uniform, transpose
+from chromatic.coloring import collisions, color, transpose
 from chromatic.coloring.glauber import _step, sample
+from chromatic.coloring.thinned import color_thinned
+from chromatic.coloring.uniform import color_uniform
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.order import ORDERS, ordered

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from test_thinned import graph_of
 
-from chromatic.coloring import collisions, color_uniform, transpose
+from chromatic.coloring import collisions, transpose
 from chromatic.coloring.glauber import sample
+from chromatic.coloring.uniform import color_uniform
 from chromatic.data import Reader
 from chromatic.graph.bounds import bound
 from chromatic.graph.study import study

@@ -136,8 +136,10 @@ def _color(
     threads: int,
 ) -> tuple[Coloring, dict[str, Any]]:
     """The coloring that was asked for, and what it promises."""
-    from chromatic.coloring import certify, color, color_thinned, color_uniform
+    from chromatic.coloring import certify, color
     from chromatic.coloring.certificate import ASSUMES
+    from chromatic.coloring.thinned import color_thinned
+    from chromatic.coloring.uniform import color_uniform
 
     start = time.perf_counter()
     if fit == "uniform":

@@ -3,8 +3,6 @@
 from chromatic.coloring.certificate import Certificate, certify
 from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.greedy import Coloring, color
-from chromatic.coloring.thinned import color_thinned
-from chromatic.coloring.uniform import Uniform, color_uniform
 from chromatic.data.transpose import Columns, transpose
 
 __all__ = [
@@ -12,12 +10,9 @@ __all__ = [
     "Collisions",
     "Coloring",
     "Columns",
-    "Uniform",
     "certify",
     "collisions",
     "color",
-    "color_thinned",
-    "color_uniform",
     "represent",
     "transpose",
 ]

@@ -42,7 +42,7 @@ def color_thinned(
     >>> color_thinned(rows, 2).n_colors, color_thinned(rows, 3).n_colors
     (2, 1)
     """
-    check_options(fit, max_colors, order, seed)
+    check_options(fit, max_colors, seed)
     if min_edge_count < 1:
         raise InputError(f"min_edge_count is {min_edge_count}; expected 1 or more")
     columns = columns or transpose(rows, threads)

@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.coloring import (
-    Coloring,
-    Columns,
-    color,
-    color_thinned,
-    color_uniform,
-    represent,
-    transpose,
-)
+from chromatic.coloring import Coloring, Columns, color, represent, transpose
 from chromatic.data.hashing import mix_integers
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
@@ -322,12 +314,16 @@ def _color_greedily(
 ) -> Coloring:
     k, seed = settings.min_edge_count, settings.seed
     if k > 1:
+        from chromatic.coloring.thinned import color_thinned
+
         return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
     return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
 
 
 def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:
     """A palette that the coloring needs is its own choice; where each color costs a column, it must fit."""
+    from chromatic.coloring.uniform import color_uniform
+
     palette = "proper" if settings.max_colors is None else settings.max_colors
     k, seed = settings.min_edge_count, settings.seed
     coloring, _ = color_uniform(rows, palette, k, seed=seed, columns=columns, threads=threads)
