@@ -109,6 +109,8 @@ def test_pieces_of_a_class_change_nothing(monkeypatch):
         np.testing.assert_array_equal(whole.colors, sample(graph, 60, seed=3, threads=threads).colors)
     assert whole.steps % whole.core == 0 and 0 < whole.core <= 200
     assert whole.at_once > whole.paper_at_once >= 1
+    equal_weights = np.log(whole.core / 0.01) / np.log((60 - graph.max_degree) / graph.max_degree)
+    assert 1 <= whole.steps / whole.core <= np.ceil(equal_weights)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ class FilteredGraph:
             n_held, max_degree = len(self.held.features), self.held.max_degree
             raise InputError(
                 f"max_colors is {max_colors:,}; expected {self.fewest_colors:,} or more to color pairs "
-                f"seen {self.k} times or more uniformly ({n_held:,} features of the largest degrees have "
+                f"seen in {self.k} rows or more uniformly ({n_held:,} features of the largest degrees have "
                 f"colors of their own, the others more than twice their largest degree, {max_degree:,}), "
                 "or a larger min_edge_count"
             )
