@@ -331,8 +331,8 @@ def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: 
     costs = settings.encoding == "target" or (settings.encoding == "submodular" and settings.null == "emit")
     if costs and coloring.n_colors > room:
         raise InputError(
-            f"the budget leaves {room} columns and the uniform coloring of pairs seen in {k} rows "
-            f"or more has {coloring.n_colors:,} colors; expected a larger budget, or a larger min_edge_count"
+            f"the budget leaves {room} columns and the uniform coloring of pairs seen in {k} rows or more "
+            f"has {coloring.n_colors:,} colors; expected a larger budget, or a larger min_edge_count"
         )
     return coloring
 

@@ -3,7 +3,7 @@
 Features are taken out of the graph one by one, the one with the largest (or smallest) degree among those
 left next. Matula and Beck keep the features sorted by degree in one array, cut into buckets: a
 neighbor that loses an edge swaps places with the first of its bucket, so each edge costs one step.
-The neighbors are counted from the rows when they are needed: no edge is held.
+The neighbors are counted from the rows when they are needed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from chromatic.graph.pairs import Pairs, count
 ORDERS = ("count", "degree", "largest-first", "smallest-last")
 
 Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,10 @@ def hold_out(
     >>> [(w.features.tolist(), w.max_degree) for w in hold_out(rows, count(rows))]
     [([0], 0)]
     """
-    columns = columns or transpose(rows, threads)
+    neighbors = _Neighbors(rows, columns or transpose(rows, threads))
 
     def one(k: int) -> HeldOut:
-        taken, _, left, n_edges = _take_out(rows, columns, pairs.degree(k), k, _HOLD_OUT)
-        return HeldOut(k, taken, left, n_edges)
+        return _hold_out(neighbors, pairs.degree(k), k)
 
     return list(ordered_map(one, range(1, pairs.max_k + 1) if ks is None else ks, threads))
 
@@ -88,7 +88,7 @@ def smallest_last(
     """
     columns = columns or transpose(rows, threads)
     degrees = count(rows, k, columns=columns, threads=threads).degree(k)
-    taken, at_removal, _, _ = _take_out(rows, columns, degrees, k, _SMALLEST)
+    taken, at_removal = _take_out(rows, columns, degrees, k, _SMALLEST)
     return SmallestLast(taken[::-1].copy(), int(at_removal.max(initial=0)))
 
 
@@ -106,36 +106,79 @@ def ordered(rows: Rows, order: str, k: int = 1, *, columns: Columns, threads: in
     raise InputError(f"the order is {order!r}; expected one of {', '.join(ORDERS)}")
 
 
-_LARGEST, _SMALLEST, _HOLD_OUT = 0, 1, 2
+class _Neighbors:
+    """The neighbors of features, counted from the rows when they are asked for.
+
+    What is held out for one k is mostly held out for the next, and has many rows to walk through: edges
+    seen twice or more are remembered, as long as they are fewer than the entries of the rows.
+    """
+
+    def __init__(self, rows: Rows, columns: Columns) -> None:
+        self.data = rows.indptr, rows.codes, columns.indptr, columns.rows
+        self.n_features = rows.n_features
+        self.room = len(rows.codes)
+        self.known: dict[int, tuple[Codes, Codes]] = {}
+
+    def of(self, v: int, k: int, scratch: tuple[Codes, ...]) -> tuple[Codes, Codes]:
+        """Neighbors seen with v, and in how many rows; with k > 1 perhaps not those seen once."""
+        if k > 1 and v in self.known:
+            return self.known[v]
+        n = _count_neighbors(self.data, v, *scratch)
+        found, seen = (array[:n].copy() for array in scratch[1:])
+        often = seen > 1
+        size = int(often.sum())
+        if v not in self.known and size <= self.room:
+            self.room -= size
+            self.known[v] = found[often], seen[often]
+        return found, seen
 
 
-def _take_out(
-    rows: Rows, columns: Columns, degrees: npt.NDArray[np.uint32], k: int, rule: int
-) -> tuple[Integers, npt.NDArray[np.uint32], int, int]:
-    """Features as they are taken, their degrees then, the largest degree left and the edges left."""
-    n: int = int(
-        np.searchsorted(-columns.counts, -k, side="right")
-    )  # those of fewer rows have no such edge
+def _hold_out(neighbors: _Neighbors, degrees: Codes, k: int) -> HeldOut:
+    n_edges = int(degrees.sum(dtype=np.int64)) // 2
+    degrees = degrees[: int(degrees.nonzero()[0].max(initial=-1)) + 1].copy()
+    buckets = _buckets(degrees)
+    removed = np.zeros(len(degrees), np.bool_)
+    scratch = tuple(np.zeros(neighbors.n_features, np.uint32) for _ in range(3))
+    taken: list[int] = []
+    while len(taken) < len(degrees):
+        v = int(buckets[1][len(degrees) - 1 - len(taken)])
+        if len(taken) >= 2 * int(degrees[v]):
+            return HeldOut(k, np.array(taken, np.int64), int(degrees[v]), n_edges)
+        taken.append(v)
+        removed[v] = True
+        n_edges -= int(degrees[v])
+        _lower_neighbors(*neighbors.of(v, k, scratch), k, removed, degrees, *buckets)
+    return HeldOut(k, np.array(taken, np.int64), 0, n_edges)
+
+
+_LARGEST, _SMALLEST = 0, 1
+
+
+def _take_out(rows: Rows, columns: Columns, degrees: Codes, k: int, rule: int) -> tuple[Integers, Codes]:
+    """All features as they are taken, and their degrees then."""
+    n: int = int((columns.counts >= k).sum())  # features of fewer rows, the last ones, have no such edge
     rare = np.arange(n, rows.n_features)
     degrees = degrees[:n].copy()
-    n_edges = int(degrees.sum(dtype=np.int64)) // 2
-    starts = np.zeros(int(degrees.max(initial=0)) + 2, np.int64)
-    order, place, met, touched = (np.zeros(n, np.uint32) for _ in range(4))
-    _sort_by_degree(degrees, starts, order, place)
     taken, at_removal = np.empty(n, np.int64), np.empty(n, np.uint32)
-    n_taken = _remove(
+    _remove(
         (rows.indptr, rows.codes, columns.indptr, columns.rows),
         (rule, k),
         degrees,
-        (starts, order, place),
+        _buckets(degrees),
         np.zeros(n, np.bool_),
-        (met, touched),
+        (np.zeros(n, np.uint32), np.zeros(n, np.uint32)),
         (taken, at_removal),
     )
-    left = int(degrees[order[n - n_taken - 1]]) if rule != _SMALLEST and n_taken < n else 0
-    lost = int(at_removal[:n_taken].sum(dtype=np.int64))
-    parts = {_LARGEST: (taken, rare), _SMALLEST: (rare[::-1], taken), _HOLD_OUT: (taken[:n_taken],)}
-    return np.concatenate(parts[rule]), at_removal[:n_taken], left, n_edges - lost
+    parts = (taken, rare) if rule == _LARGEST else (rare[::-1], taken)
+    return np.concatenate(parts), at_removal
+
+
+def _buckets(degrees: Codes) -> tuple[Integers, Codes, Codes]:
+    """Where the features of each degree begin, the features by degree, and the place of each."""
+    starts = np.zeros(int(degrees.max(initial=0)) + 2, np.int64)
+    order, place = np.zeros(len(degrees), np.uint32), np.zeros(len(degrees), np.uint32)
+    _sort_by_degree(degrees, starts, order, place)
+    return starts, order, place
 
 
 @kernel
@@ -183,7 +226,7 @@ def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-
 
 @kernel
 def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignore[no-untyped-def]
-    """Take features out until the rule is content; how many were taken."""
+    """Take all features out, by the largest or by the smallest degree."""
     indptr, codes, col_indptr, col_rows = data
     rule, k = task
     starts, order, place = buckets
@@ -193,8 +236,6 @@ def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignor
     for step in range(n):
         front = step + 1 if rule == 1 else 0
         v = np.int64(order[step] if rule == 1 else order[n - 1 - step])
-        if rule == 2 and step >= 2 * np.int64(degrees[v]):
-            return step
         taken[step] = v
         at_removal[step] = degrees[v]
         removed[v] = True
@@ -218,4 +259,33 @@ def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignor
             if np.int64(met[u]) >= k:
                 _lower(u, degrees, starts, order, place, front)
             met[u] = np.uint32(0)
+
+
+@kernel
+def _count_neighbors(data, v, met, touched, seen):  # type: ignore[no-untyped-def]
+    """All that share rows with v, and how many; touched[:n] and seen[:n] have them."""
+    indptr, codes, col_indptr, col_rows = data
+    n = np.int64(0)
+    for i in range(col_indptr[v], col_indptr[v + 1]):
+        _fetch_ahead(indptr, codes, col_rows, i)
+        row = np.int64(col_rows[i])
+        for j in range(indptr[row], indptr[row + 1]):
+            u = codes[j]
+            if u != v:
+                if met[u] == 0:
+                    touched[n] = u
+                    n += 1
+                met[u] += np.uint32(1)
+    for t in range(n):
+        seen[t] = met[touched[t]]
+        met[touched[t]] = np.uint32(0)
     return n
+
+
+@kernel
+def _lower_neighbors(neighbors, seen, k, removed, degrees, starts, order, place):  # type: ignore[no-untyped-def]
+    """Take an edge from each neighbor that is left and was seen k times or more."""
+    for t in range(len(neighbors)):
+        u = np.int64(neighbors[t])
+        if np.int64(seen[t]) >= k and not removed[u]:
+            _lower(u, degrees, starts, order, place, 0)
