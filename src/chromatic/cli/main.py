@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, describe, fit, graph, inspect, options, transform
+from chromatic.cli import convert, describe, fit, graph, inspect, options, report, transform
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -62,6 +62,7 @@ for command in (
     fit.encode,
     transform.transform,
     inspect.inspect,
+    report.report,
 ):
     app.command()(guarded(options.expanded(command)))
 

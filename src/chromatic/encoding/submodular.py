@@ -76,7 +76,7 @@ def learn_codebook(
         np.concatenate((counts, null_counts)),
     )
     rows = numbers[1] * each
-    groups, group_rates = _group(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
+    groups, group_rates = grouped(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
     gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
     found = quantize(groups, budget + extra, quantizer, gain)
@@ -143,7 +143,7 @@ def _merge_rare(
     )
 
 
-def _group(
+def grouped(
     colors: npt.NDArray[np.int64],
     rates: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],

@@ -1,0 +1,1 @@
+"""The HTML report of a model, and plots."""

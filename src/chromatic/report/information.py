@@ -1,0 +1,63 @@
+"""What columns tell of the label, against how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chromatic.encoding.fitting import SubmodularEncoding
+from chromatic.encoding.quantize import Groups, cost_of, quantize
+from chromatic.encoding.submodular import bins_of, grouped
+
+PRICES = 32
+
+
+@dataclass(frozen=True)
+class Information:
+    """Mutual information with the label in nats a row, summed over colors.
+
+    It is recomputed from the rates and counts of the model. These counts are of all rows that have a
+    feature, also of those where it lost to another of its color.
+    """
+
+    curve: list[tuple[int, float]]  # (columns, the most that so many can tell)
+    columns: int
+    chosen: float  # what the model's columns tell
+    whole: float  # what the colors tell uncompressed
+
+
+def information(encoding: SubmodularEncoding) -> Information:
+    """The best that any number of columns can tell, and what the model's do.
+
+    A price of a column in nats gives the best number of them, and their best cuts, at once.
+    """
+    book, vocabulary, n_colors = encoding.codebook, encoding.vocabulary, encoding.coloring.n_colors
+    n_rows = vocabulary.n_rows
+    mass = np.bincount(encoding.coloring.colors, vocabulary.counts, n_colors).astype(np.int64)
+    groups, rates = grouped(
+        np.concatenate((encoding.coloring.colors, np.arange(n_colors))),
+        np.concatenate((book.rates, book.null_rates)),
+        np.concatenate((vocabulary.counts, np.maximum(n_rows - mass, 0))),
+        n_colors,
+    )
+    ignorance = cost_of(groups, np.arange(n_colors + 1), groups.starts[1:])
+    free = n_colors if encoding.null == "drop" else 0  # a bin of each color makes no column
+    points = {}
+    for price in np.geomspace(max(n_rows, 2), 0.5, PRICES):
+        found = quantize(groups, int(groups.starts[-1]), min_gain=float(price))
+        points[found.n_bins - free] = max(0.0, (ignorance - found.cost) / n_rows)
+    own = cost_of(groups, book.bin_starts, _ends(encoding, groups, rates))
+    every = cost_of(groups, groups.starts, np.arange(1, groups.starts[-1] + 1))
+    return Information(
+        sorted(points.items()), book.n_columns, (ignorance - own) / n_rows, (ignorance - every) / n_rows
+    )
+
+
+def _ends(encoding: SubmodularEncoding, groups: Groups, rates: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    """Where the bins of the model end among the groups."""
+    book = encoding.codebook
+    colors = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    bins = bins_of(colors, rates, book.bin_starts, book.cuts)
+    ends: np.ndarray = np.cumsum(np.bincount(bins, minlength=len(book.cuts)))  # type: ignore[type-arg]
+    return ends
