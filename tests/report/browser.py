@@ -22,7 +22,8 @@ class Browser:
         here_out, there_in = os.pipe()[::-1]
         here_in, there_out = os.pipe()
         flags = (
-            "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --hide-scrollbars "
+            "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run "
+            "--hide-scrollbars "
             f"--disable-background-networking --remote-debugging-pipe --user-data-dir={self.folder.name}"
         )
 
@@ -39,6 +40,7 @@ class Browser:
         )
         os.close(there_in), os.close(there_out)
         self.out, self.input = os.fdopen(here_out, "wb"), os.fdopen(here_in, "rb")
+        self.rest = b""
         self.number, self.errors, self.requests, self.loaded, self.session = 0, [], [], set(), None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -67,17 +69,16 @@ class Browser:
                 return answer["result"]
 
     def _read(self):
-        parts = []
-        while (byte := self.input.read(1)) != b"\0":
-            assert byte, "the browser ended"
-            parts.append(byte)
-        message = json.loads(b"".join(parts))
+        while b"\0" not in self.rest:
+            piece = self.input.read1(1 << 16)
+            assert piece, "the browser ended"
+            self.rest += piece
+        text, _, self.rest = self.rest.partition(b"\0")
+        message = json.loads(text)
         method, params = message.get("method"), message.get("params", {})
         if method == "Runtime.exceptionThrown":
             self.errors.append(params["exceptionDetails"])
-        elif method == "Runtime.consoleAPICalled" or method == "Log.entryAdded":
-            self.errors.append(params)
-        elif method == "Page.javascriptDialogOpening":
+        elif method in ("Runtime.consoleAPICalled", "Log.entryAdded", "Page.javascriptDialogOpening"):
             self.errors.append(params)
         elif method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])

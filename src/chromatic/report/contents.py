@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ import numpy.typing as npt
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.explain import column_names
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
+from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.target import TargetEncoding
-from chromatic.report.observed import Observed, labels_by_column
+from chromatic.modelfile import Model
+from chromatic.report.markup import hint
+from chromatic.report.observed import Observed, labels_by_column, sums_by
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -41,6 +45,28 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.colors)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about."""
+
+    name: str  # of the model's file
+    model: Model
+    columns: Columns
+    observed: Observed | None
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are of two kinds, as far as the model or the test rows tell."""
+        return isinstance(self.model.encoding, SubmodularEncoding) or (
+            self.observed is not None and self.observed.positive_rate is not None
+        )
+
+    def needs_test(self, why: str) -> str:
+        """What stands where only test rows could tell more."""
+        command = f"chromatic report {self.name} --test test.svm -o report.html"
+        return hint(f"{why} Give some: <code>{escape(command)}</code>")
 
 
 def kind_of(encoding: Encoding) -> str:
@@ -73,33 +99,45 @@ def columns_of(encoding: Encoding, observed: Observed | None) -> Columns:
     n, counts = encoding.n_sparse_columns, encoding.vocabulary.counts
     column = column_of_features(encoding)
     some = column >= 0
-    rows = np.bincount(column[some], counts[some], n).astype(np.int64)
+    rows = sums_by(column[some], counts[some], n).astype(np.int64)
     features = np.bincount(column[some], minlength=n)
     if not isinstance(encoding, SubmodularEncoding):
-        weight = np.abs(measure_of_features(encoding)) if isinstance(encoding, TargetEncoding) else 1.0
-        order = np.argsort(-np.bincount(column[some], (counts * weight)[some], n), kind="stable")
-        sums = np.bincount(column[some], (counts * measure_of_features(encoding))[some], n)
-        rates = sums / np.maximum(rows, 1) if isinstance(encoding, TargetEncoding) else features + 1.0
-        return Columns(np.arange(n), rows, rates, features, np.zeros(n, np.int64), order)
+        return _columns_of_colors(encoding, rows, features)
     book = encoding.codebook
-    sums = np.bincount(column[some], (counts * book.rates)[some], n)
+    sums = sums_by(column[some], (counts * book.rates)[some], n)
     absent = np.zeros(n, np.int64)
     if encoding.null == "emit":
-        mass = np.bincount(encoding.coloring.colors, counts, encoding.coloring.n_colors)
+        colors, n_colors = encoding.coloring.colors, encoding.coloring.n_colors
+        mass = sums_by(colors, counts, n_colors).astype(np.int64)
         of_null = book.columns[book.null_bins]
         absent[of_null] = np.maximum(encoding.vocabulary.n_rows - mass, 0)
         rows += absent
         sums[of_null] += absent[of_null] * book.null_rates
-    rates = np.where(rows > 0, sums / np.maximum(rows, 1), book.prior)
+    rates: Floats = np.where(rows > 0, sums / np.maximum(rows, 1), book.prior).astype(np.float64)
     of_bin = np.repeat(np.arange(len(book.bin_starts) - 1), np.diff(book.bin_starts))
-    colors = np.zeros(n, np.int64)
-    colors[book.columns[book.columns >= 0]] = of_bin[book.columns >= 0]
-    order = np.argsort(-rows * _divergence(rates, book.prior), kind="stable")
+    color = of_bin[book.columns >= 0]  # columns ascend with the bins
+    order = _descending(rows * _divergence(rates, book.prior))
     if observed is None:
-        return Columns(colors, rows, rates, features, absent, order)
+        return Columns(color, rows, rates, features, absent, order)
     test_rows, test_sums = labels_by_column(encoding, observed)
     labelled = observed.positive_rate is not None
-    return Columns(colors, rows, rates, features, absent, order, test_rows, test_sums if labelled else None)
+    return Columns(color, rows, rates, features, absent, order, test_rows, test_sums if labelled else None)
+
+
+def _columns_of_colors(
+    encoding: TargetEncoding | FrequencyEncoding, rows: Integers, features: Integers
+) -> Columns:
+    n, absent, counts = len(rows), np.zeros(len(rows), np.int64), encoding.vocabulary.counts
+    if isinstance(encoding, FrequencyEncoding):
+        return Columns(np.arange(n), rows, features + 1.0, features, absent, _descending(rows))
+    colors = encoding.coloring.colors
+    means = sums_by(colors, counts * encoding.values, n) / np.maximum(rows, 1)
+    strength = sums_by(colors, counts * np.abs(encoding.values), n)
+    return Columns(np.arange(n), rows, means, features, absent, _descending(strength))
+
+
+def _descending(values: npt.NDArray[Any]) -> Integers:
+    return np.argsort(-values, kind="stable")
 
 
 def _divergence(rates: Floats, prior: float) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from chromatic.encoding.fitting import SubmodularEncoding
 from chromatic.encoding.quantize import Groups, cost_of, quantize
@@ -54,10 +55,11 @@ def information(encoding: SubmodularEncoding) -> Information:
     )
 
 
-def _ends(encoding: SubmodularEncoding, groups: Groups, rates: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _ends(
+    encoding: SubmodularEncoding, groups: Groups, rates: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]:
     """Where the bins of the model end among the groups."""
     book = encoding.codebook
     colors = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
     bins = bins_of(colors, rates, book.bin_starts, book.cuts)
-    ends: np.ndarray = np.cumsum(np.bincount(bins, minlength=len(book.cuts)))  # type: ignore[type-arg]
-    return ends
+    return np.cumsum(np.bincount(bins, minlength=len(book.cuts)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,7 @@ def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     kept, found = represent(counted, encoding.coloring, threads)
     n = len(encoding.vocabulary)
     lost = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
-    by_color = np.bincount(encoding.coloring.colors, lost, encoding.coloring.n_colors)
+    by_color = sums_by(encoding.coloring.colors, lost, encoding.coloring.n_colors)
     return Observed(
         n_rows=rows.n_rows,
         average_nnz=rows.average_nnz,
@@ -74,13 +75,18 @@ def labels_by_column(encoding: SubmodularEncoding, observed: Observed) -> tuple[
     columns = encoding.columns[kept.codes]
     some = columns >= 0
     rows = np.bincount(columns[some], minlength=book.n_columns)
-    positives = np.bincount(columns[some], of_entry[some], book.n_columns)
+    positives = sums_by(columns[some], of_entry[some], book.n_columns)
     if encoding.null == "emit":
         colors, n_colors = encoding.coloring.colors[kept.codes], encoding.coloring.n_colors
         of_null = book.columns[book.null_bins]
-        np.add.at(rows, of_null, observed.n_rows - np.bincount(colors, minlength=n_colors))
-        np.add.at(positives, of_null, positive.sum() - np.bincount(colors, of_entry, n_colors))
+        rows[of_null] += observed.n_rows - np.bincount(colors, minlength=n_colors)
+        positives[of_null] += positive.sum() - sums_by(colors, of_entry, n_colors)
     return rows, positives
+
+
+def sums_by(places: npt.NDArray[np.integer], weights: npt.NDArray[Any], n: int) -> Floats:
+    """The sum of the weights at each of n places."""
+    return np.bincount(places, weights=weights, minlength=n).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -103,10 +109,10 @@ def pool(told: Floats, rows: Integers, sums: Floats, groups: int = 10) -> Pooled
     told, rows, sums = told[order], rows[order], sums[order]
     middle = np.cumsum(rows) - rows / 2
     group = np.minimum((middle * groups / max(int(rows.sum()), 1)).astype(np.int64), groups - 1)
-    together = np.bincount(group, rows, groups)
+    together = sums_by(group, rows, groups)
     some = together > 0
     return Pooled(
-        np.bincount(group, told * rows, groups)[some] / together[some],
-        np.bincount(group, sums, groups)[some] / together[some],
+        sums_by(group, told * rows, groups)[some] / together[some],
+        sums_by(group, sums, groups)[some] / together[some],
         together[some].astype(np.int64),
     )

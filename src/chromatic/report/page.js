@@ -2,13 +2,13 @@
 (() => {
   const data = JSON.parse(document.getElementById("contents").textContent);
   const { features, columns, kind, prior } = data;
-  const STEP = 40, CHIPS = 12, LISTED = 40;
+  const STEP = 25, CHIPS = 12, LISTED = 40;
   const $ = (id) => document.getElementById(id);
 
   // ---- words and numbers -------------------------------------------------
   const count = (n) => n.toLocaleString("en-US");
   const rows = (n) => count(n) + (n === 1 ? " row" : " rows");
-  const percent = (r) => (100 * r).toFixed(r > 0 && r < 0.01 ? 2 : 1) + " %";
+  const percent = (r) => r > 0 && r < 5e-5 ? "< 0.01 %" : r ? (100 * r).toFixed(r < 0.01 ? 2 : 1) + " %" : "0 %";
   const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
   const measure = { submodular: percent, target: signed, frequency: (c) => (c ? "code " + count(c) : "no code") }[kind];
   const measureOfColumn = kind === "frequency" ? (c) => count(c) + " codes" : measure;

@@ -12,7 +12,8 @@ import chromatic
 from chromatic.data.rows import Rows
 from chromatic.modelfile import Model
 from chromatic.report import sections
-from chromatic.report.contents import as_json, columns_of, embedded
+from chromatic.report.calibration import calibration
+from chromatic.report.contents import Subject, as_json, columns_of, embedded
 from chromatic.report.observed import observe
 
 
@@ -20,7 +21,7 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
     """The page as HTML; `rows` are test rows that the model's vocabulary codes."""
     observed = None if rows is None else observe(model.encoding, rows, threads)
     columns = columns_of(model.encoding, observed)
-    subject = sections.Subject(name, model, columns, observed)
+    subject = Subject(name, model, columns, observed)
     data = embedded(model.encoding, columns, observed)
     n_listed = len(data["columns"]["number"])
     parts = (
@@ -30,8 +31,9 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
         ("look-up", "Look a feature up", sections.lookup()),
         ("columns", "Columns", sections.columns(subject, n_listed)),
         ("lost", "Lost to collisions", sections.lost(subject)),
-        ("calibration", "Calibration", sections.calibration(subject)),
+        ("calibration", "Calibration", calibration(subject)),
     )
+    links = "".join(f'<a href="#{id_}">{title}</a>' for id_, title, _ in parts)
     script = _resource("page.js")
     return _filled(
         _resource("page.html"),
@@ -39,9 +41,7 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
             "title": escape(f"chromatic report: {name}"),
             "style": _resource("page.css"),
             "header": sections.header(subject),
-            "navigation": "<div>"
-            + "".join(f'<a href="#{id_}">{title}</a>' for id_, title, _ in parts)
-            + "</div>",
+            "navigation": f"<div>{links}</div>",
             "sections": "\n".join(
                 f'<section id="{id_}"><h2>{title}</h2>{html}</section>' for id_, title, html in parts
             ),
@@ -57,12 +57,11 @@ def _footer(n_shown: int, n_features: int) -> str:
     which = (
         f"It knows all {n_features:,} sparse features."
         if n_shown == n_features
-        else f"Search and look-up know {n_shown:,} of the {n_features:,} sparse features: the first of each "
-        "column, those most lost, and the most frequent. <code>chromatic inspect</code> knows all."
+        else f"Search and look-up know {n_shown:,} of the {n_features:,} sparse features: the first of "
+        "each column, those most lost, and the most frequent. <code>chromatic inspect</code> knows all."
     )
-    return (
-        f"<p>Made by chromatic {chromatic.__version__}. This page loads nothing from elsewhere. {which}</p>"
-    )
+    made = f"Made by chromatic {chromatic.__version__}. This page loads nothing from elsewhere."
+    return f"<p>{made} {which}</p>"
 
 
 def _filled(template: str, values: dict[str, str]) -> str:

@@ -32,14 +32,12 @@ class Axis:
         return round(100 * (value - low) / (high - low), 2) if high > low else 0.0
 
     def ticks(self) -> list[float]:
-        """Round numbers: powers of ten, with 2 and 5 times them where these are few, or about four steps."""
+        """Round numbers: powers of ten, with twice and five times them, or about four steps."""
         if self.log:
             low, high = math.floor(math.log10(self.low)), math.floor(math.log10(self.high) + 1e-9)
             times = (1, 2, 5) if self.high / self.low < 300 else (1,)
             found = [n * 10.0**power for power in range(low, high + 1) for n in times]
-            return [
-                tick for tick in found if self.low <= tick * (1 + 1e-9) and tick <= self.high * (1 + 1e-9)
-            ]
+            return [tick for tick in found if self.low <= tick * (1 + 1e-9) <= self.high * (1 + 2e-9)]
         step = nice_step((self.high - self.low) / 4)
         first = math.ceil(self.low / step - 1e-9)
         return [n * step for n in range(first, math.floor(self.high / step + 1e-9) + 1)]
@@ -104,8 +102,9 @@ class Plot:
             for t in self.y.ticks()
         )
         x_ticks = "".join(
-            f'<span style="left:{self.x.at(t)}%">{escape(self.x_format.format(t))}</span>'
-            for t in (self.x.ticks() if self.x else [])
+            f'<span style="left:{x.at(t)}%">{escape(self.x_format.format(t))}</span>'
+            for x in ([self.x] if self.x else [])
+            for t in x.ticks()
         )
         return (
             f'<div class="plot {self.class_}" role="img" aria-label="{escape(label)}">'
