@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-COMMANDS = ("cli/convert", "cli/describe", "cli/fit", "cli/graph", "cli/inspect", "cli/transform")
+COMMANDS = tuple(
+    f"cli/{name}" for name in ("convert", "describe", "fit", "graph", "inspect", "report", "transform")
+)
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 

@@ -129,7 +129,8 @@ def _columns_of_colors(
 ) -> Columns:
     n, absent, counts = len(rows), np.zeros(len(rows), np.int64), encoding.vocabulary.counts
     if isinstance(encoding, FrequencyEncoding):
-        return Columns(np.arange(n), rows, features + 1.0, features, absent, _descending(rows))
+        codes = features.astype(np.float64) + 1  # and 0, for what is absent
+        return Columns(np.arange(n), rows, codes, features, absent, _descending(rows))
     colors = encoding.coloring.colors
     means = sums_by(colors, counts * encoding.values, n) / np.maximum(rows, 1)
     strength = sums_by(colors, counts * np.abs(encoding.values), n)

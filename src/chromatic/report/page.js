@@ -132,10 +132,11 @@
     shown = query ? [...hits] : columns.number.map((_, place) => [place, []]);
     shown.sort((a, b) => (query ? exact(a) - exact(b) : 0) || order(a[0], b[0]));
     list.replaceChildren();
-    status.textContent = query
-      ? `${count(shown.length)} ${shown.length === 1 ? "column has" : "columns have"} a feature with “${search.value.trim()}”` +
-        (without ? `; ${count(without)} more such ${without === 1 ? "feature makes" : "features make"} no column.` : ".")
-      : `${count(columns.number.length)} columns.`;
+    const itself = codeOf.get(search.value.trim());
+    status.textContent = !query ? `${count(columns.number.length)} columns.` :
+      `${count(shown.length)} ${shown.length === 1 ? "column has" : "columns have"} a feature with “${search.value.trim()}”` +
+      (without ? `; ${count(without)} more such ${without === 1 ? "feature makes" : "features make"} no column` : "") +
+      (itself !== undefined && !placeOf.has(features.column[itself]) ? ", among them the very one." : ".");
     showMore();
   };
 
@@ -170,8 +171,8 @@
     parts.push(make("p", "", words + "."));
     if (kind !== "frequency") parts.push(meter(features.rate[i]));
     if (features.seen)
-      parts.push(make("p", "", `In ${rows(features.seen[i])} of the test set` + (features.lost[i]
-        ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));
+      parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
+        (features.lost[i] ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));
     const others = column < 0 ? [] : (ofColumn.get(column) || []).filter((j) => j !== i).slice(0, CHIPS);
     if (others.length) parts.push(make("p", "soft", "With it in the column:"), make("div", "chips", ...others.map(chip)));
     return make("div", "card", ...parts);
@@ -202,7 +203,7 @@
       else if (contains.length < CHIPS && lower[i].includes(low)) contains.push(i);
     }
     const near = [...starts, ...contains].slice(0, CHIPS);
-    if (near.length) suggestions.append(make("span", "soft", exact >= 0 ? "Also:" : "Did you mean"), ...near.map(chip));
+    if (near.length) suggestions.append(make("span", "soft", exact >= 0 ? "Also" : "Did you mean"), ...near.map(chip));
     else if (exact < 0) found.append(make("p", "hint", features.name.length < data.n_features
       ? `“${query}” is not among the ${count(features.name.length)} features on this page. chromatic inspect --feature looks in all ${count(data.n_features)}.`
       : `The model has no sparse feature “${query}”.`));
@@ -218,7 +219,7 @@
     const box = what === "feature" ? lookup : search;
     box.value = value;
     (what === "feature" ? look : find)();
-    box.scrollIntoView({ block: "center" });
+    box.closest("section").scrollIntoView();
   };
 
   lookup.addEventListener("input", look);

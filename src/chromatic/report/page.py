@@ -28,7 +28,7 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
         ("data", "The data", sections.glance(subject)),
         ("colors", "Colors", sections.colors(subject)),
         ("information", "Information", sections.budget(subject)),
-        ("look-up", "Look a feature up", sections.lookup()),
+        ("look-up", "Look a feature up", sections.lookup(subject)),
         ("columns", "Columns", sections.columns(subject, n_listed)),
         ("lost", "Lost to collisions", sections.lost(subject)),
         ("calibration", "Calibration", calibration(subject)),

@@ -191,11 +191,11 @@ def budget(subject: Subject) -> str:
     room = int(parameters.get("budget", 0)) - len(encoding.vocabulary.dense_names)
     share = percent(found.chosen / found.whole if found.whole > 0 else 1.0)
     words = (
-        f"With <b>{count(found.columns, 'column')}</b> the model keeps <b>{share}</b> of what its colors tell "
-        "of the label, each with all its features told apart."
+        f"With <b>{count(found.columns, 'column')}</b> the model keeps <b>{share}</b> of what its colors "
+        "tell of the label, each with all its features told apart."
     )
     if found.columns < room and parameters.get("quantizer") == "optimal":
-        words += f" The budget had room for {count(room)}; one more would have told less than it costs."
+        words += f" The budget had room for {count(room)}, but one more would tell less than it costs."
     caption = (
         f"{key('curve')} The most that so many columns can tell of the label: mutual information, summed "
         f"over colors. {key('chosen')} This model. Dashed: all features told apart"
@@ -226,12 +226,18 @@ def _evenly(curve: Sequence[tuple[int, float]]) -> list[tuple[float, float]]:
     return list(zip(at.tolist(), np.interp(at, columns, told).tolist(), strict=True))
 
 
-def lookup() -> str:
+def lookup(subject: Subject) -> str:
     """The box to look a feature up; the page's script fills it."""
+    vocabulary, words = subject.model.encoding.vocabulary, ""
+    if vocabulary.names is None and not vocabulary.integers:
+        words = hint(
+            "The model has hashes in place of names. <code>chromatic inspect --feature</code> finds a name."
+        )
     return (
+        f"{words}"
         '<input type="search" id="feature" class="wide" placeholder="the name of a feature" '
         f'aria-label="Feature" {BOX}>'
-        '<div id="suggestions" class="chips"></div><div id="found" aria-live="polite"></div>'
+        '<div id="found" aria-live="polite"></div><div id="suggestions" class="chips"></div>'
     )
 
 
