@@ -1,13 +1,16 @@
 """A headless Chromium, driven through its pipe: JSON messages that end in a zero byte."""
 
 import base64
+import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE = 60  # seconds
 
 
 def program():
@@ -18,18 +21,17 @@ class Browser:
     """One page; `errors` are what the console said, in this page and before it."""
 
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         here_out, there_in = os.pipe()[::-1]
         here_in, there_out = os.pipe()
         flags = (
-            "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run "
-            "--hide-scrollbars "
-            f"--disable-background-networking --remote-debugging-pipe --user-data-dir={self.folder.name}"
+            "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --hide-scrollbars"
+            f" --disable-background-networking --remote-debugging-pipe --user-data-dir={self.folder.name}"
         )
 
         def place():  # the browser reads from 3 and writes to 4
-            os.dup2(os.dup(there_in), 13), os.dup2(os.dup(there_out), 14)
-            os.dup2(13, 3), os.dup2(14, 4)
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 64) for end in (there_in, there_out)]
+            os.dup2(ends[0], 3), os.dup2(ends[1], 4)
 
         self.process = subprocess.Popen(
             [program(), *flags.split(), "about:blank"],
@@ -39,7 +41,7 @@ class Browser:
             stderr=subprocess.DEVNULL,
         )
         os.close(there_in), os.close(there_out)
-        self.out, self.input = os.fdopen(here_out, "wb"), os.fdopen(here_in, "rb")
+        self.out, self.input = os.fdopen(here_out, "wb"), here_in
         self.rest = b""
         self.number, self.errors, self.requests, self.loaded, self.session = 0, [], [], set(), None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -50,7 +52,7 @@ class Browser:
 
     def close(self):
         self.out.close()
-        self.input.close()
+        os.close(self.input)
         self.process.kill()
         self.process.wait()
         self.folder.cleanup()
@@ -70,7 +72,8 @@ class Browser:
 
     def _read(self):
         while b"\0" not in self.rest:
-            piece = self.input.read1(1 << 16)
+            assert select.select([self.input], [], [], PATIENCE)[0], "the browser does not answer"
+            piece = os.read(self.input, 1 << 16)
             assert piece, "the browser ended"
             self.rest += piece
         text, _, self.rest = self.rest.partition(b"\0")
