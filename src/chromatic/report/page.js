@@ -136,7 +136,7 @@
     status.textContent = !query ? `${count(columns.number.length)} columns.` :
       `${count(shown.length)} ${shown.length === 1 ? "column has" : "columns have"} a feature with “${search.value.trim()}”` +
       (without ? `; ${count(without)} more such ${without === 1 ? "feature makes" : "features make"} no column` : "") +
-      (itself !== undefined && !placeOf.has(features.column[itself]) ? ", among them the very one." : ".");
+      (itself !== undefined && !placeOf.has(features.column[itself]) ? `, “${search.value.trim()}” itself among them.` : ".");
     showMore();
   };
 
