@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from chromatic.encoding.fitting import SubmodularEncoding
+from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.target import TargetEncoding
 from chromatic.report.contents import Floats, Integers, Subject, most_lost, name_of, prior_of, shortened
 from chromatic.report.information import Information, information
@@ -130,8 +131,8 @@ def _settings(subject: Subject) -> str:
 
 def colors(subject: Subject) -> str:
     """Sizes, mass and collisions of the colors."""
-    coloring, observed = subject.model.encoding.coloring, subject.observed
-    n_rows = max(subject.model.encoding.vocabulary.n_rows, 1)
+    encoding, observed = subject.model.encoding, subject.observed
+    coloring, n_rows = encoding.coloring, max(encoding.vocabulary.n_rows, 1)
     if not coloring.n_colors:
         return hint("There are no sparse features, and so no colors.")
     figures = [
@@ -142,8 +143,9 @@ def colors(subject: Subject) -> str:
             "features; without collisions, at least as many colors",
         ),
         ("features forced", count(coloring.forced), "found no free color"),
-        ("collisions in training", small(coloring.conflicts / n_rows), "a row"),
     ]
+    if not isinstance(encoding, FrequencyEncoding) or encoding.n_kept == len(encoding.vocabulary):
+        figures.append(("collisions in training", small(coloring.conflicts / n_rows), "a row"))
     if observed is not None:
         figures.append(("collisions in test", small(observed.mean), f"a row, ± {small(observed.std)}"))
         figures.append(("test rows with any", percent(observed.share_of_rows), ""))
