@@ -22,7 +22,7 @@ lint: $(VENV)/.ready-to-test
 
 # The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
 # Numba's cache knows nothing of the checks, so that run has a cache of its own.
-unit: $(VENV)/.ready-to-test
+unit: $(VENV)/.ready-to-test $(VENV)/.browser
 	$(RUN)/python -m pytest -n 2
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
@@ -52,3 +52,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(RUN)/python
 $(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python
 	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
 	touch $@ $(VENV)/.ready
+
+# Reports are tested in a browser. Where there is none, root installs Debian's; else these tests are skipped.
+$(VENV)/.browser: | $(RUN)/python
+	@command -v chromium >/dev/null || [ "$$(id -u)" != 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 || true
+	@touch $@

@@ -67,7 +67,7 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
             "smoothing": book.smoothing,
             "n_columns": book.n_columns,
         }
-        arrays["columns"], arrays["curve"] = encoding.columns, np.array(book.curve).reshape(-1, 2)
+        arrays["columns"] = encoding.columns
         for name in ("rates", "bin_starts", "cuts", "null_bins", "null_rates"):
             arrays[name] = getattr(book, name)
         arrays["bin_columns"] = book.columns
@@ -91,11 +91,11 @@ def load(path: str | os.PathLike[str]) -> Model:
     path = os.fspath(path)
     facts, arrays = _read(path)
     version = facts.get("version")
-    if version != VERSION:
+    if isinstance(version, int) and version > VERSION:
         raise in_file(
             path, None, f"is of version {version}; expected {VERSION}: update chromatic to read it"
         )
-    if facts.get("checksum") != checksum_of(facts, arrays):
+    if version != VERSION or facts.get("checksum") != checksum_of(facts, arrays):
         raise in_file(
             path, None, "is damaged (its checksum does not agree); expected the file as it was written"
         )
@@ -280,7 +280,6 @@ def _encoding(
     _within(bin_columns, -1, n_columns, "bin_columns")
     _within(columns, -1, n_columns, "columns")
     _within(null_bins, 0, len(cuts), "null_bins")
-    curve = [(int(bins), float(gain)) for bins, gain in arrays["curve"].reshape(-1, 2)]
     book = Codebook(
         prior=float(told["prior"]),
         smoothing=float(told["smoothing"]),
@@ -291,6 +290,5 @@ def _encoding(
         null_bins=null_bins,
         null_rates=_take(arrays, "null_rates", np.float64, n_colors),
         n_columns=n_columns,
-        curve=curve,
     )
     return SubmodularEncoding(vocabulary, coloring, book, columns, str(told["null"]))

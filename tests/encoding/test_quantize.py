@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.encoding import Groups, quantize
-from chromatic.encoding.quantize import cost_of
+from chromatic.encoding.quantize import cost_of, gains
 
 pytestmark = pytest.mark.kernels
 
@@ -71,15 +71,18 @@ def test_no_bin_pays_less_than_the_least_gain(groups, least):
     assert found.cost - naive.least_cost(groups, min(bins, found.n_bins + 1)) <= least + 1e-9
 
 
-def test_the_curve_falls_and_is_convex():
-    random = np.random.default_rng(0)
-    rates = np.sort(random.random(300))
-    rows = random.integers(1, 50, 300).astype(float)
-    found = quantize(Groups(np.array([0, 300]), rows, rows * (1 - rates)), 40)
-    bins, cost = np.array(found.curve).T
-    assert (np.diff(bins) > 0).all() and (np.diff(cost) < 0).all()
-    slopes = np.diff(cost) / np.diff(bins)
-    assert (np.diff(slopes) >= -1e-9).all()
+@given(many_groups(), st.integers(0, 12))
+def test_the_whole_curve_is_the_least_cost_of_every_number_of_bins(groups, extra):
+    first = naive.least_cost(groups, groups.n_variables)
+    found = gains(groups, groups.n_variables + extra)
+    assert (np.diff(found) <= 1e-9).all()
+    for i, cost in enumerate(first - np.cumsum(found)):
+        assert cost == pytest.approx(naive.least_cost(groups, groups.n_variables + 1 + i), abs=1e-8)
+    assert len(found) <= extra
+    rest = groups.n_variables + len(found)
+    assert rest == groups.n_variables + extra or naive.least_cost(
+        groups, len(groups.rows)
+    ) == pytest.approx(first - found.sum(), abs=1e-8)
 
 
 def test_many_bins_are_found_exactly():

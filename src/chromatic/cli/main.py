@@ -12,7 +12,18 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, demo, describe, evaluate, fit, graph, inspect, options, transform
+from chromatic.cli import (
+    convert,
+    demo,
+    describe,
+    evaluate,
+    fit,
+    graph,
+    inspect,
+    options,
+    report,
+    transform,
+)
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -64,6 +75,7 @@ for command in (
     transform.transform,
     inspect.inspect,
     evaluate.evaluate,
+    report.report,
 ):
     app.command()(guarded(options.expanded(command)))
 

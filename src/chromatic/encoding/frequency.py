@@ -35,7 +35,7 @@ class FrequencyEncoding:
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """A column for each color with the code in it; collisions are among kept features only."""
         self.coloring.check(rows)
-        kept = represent(_truncate(rows, self.n_kept), self.coloring, threads)[0]
+        kept = represent(truncated(rows, self.n_kept), self.coloring, threads)[0]
         columns = np.where(self.codes > 0, self.coloring.colors, NO_COLUMN)
         return encode(kept, columns[None], values=self.codes[None], n_columns=self.coloring.n_colors)
 
@@ -51,7 +51,7 @@ def learn_frequency(vocabulary: Vocabulary, coloring: Coloring, budget: int | No
     return FrequencyEncoding(vocabulary, coloring, codes, n_kept)
 
 
-def _truncate(rows: Rows, n_kept: int) -> Rows:
+def truncated(rows: Rows, n_kept: int) -> Rows:
     """Rows with only the features whose code is below n_kept."""
     kept = rows.codes < n_kept
     if kept.all():

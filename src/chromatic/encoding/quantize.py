@@ -55,15 +55,11 @@ class Groups:
 
 @dataclass(frozen=True)
 class Quantization:
-    """Where the intervals end: the bins of variable k are ends[starts[k]:starts[k + 1]].
-
-    `curve` are (bins, cost) of best quantizations with other numbers of bins, where they are known.
-    """
+    """Where the intervals end: the bins of variable k are ends[starts[k]:starts[k + 1]]."""
 
     starts: Integers
     ends: Integers  # in the numbering of groups, exclusive
     cost: float
-    curve: list[tuple[int, float]]
 
     @property
     def n_bins(self) -> int:
@@ -87,11 +83,49 @@ def quantize(groups: Groups, bins: int, method: str = "optimal", min_gain: float
     return _from_ends(groups, np.sort(np.concatenate((groups.starts[1:], cuts))))
 
 
-def _from_ends(
-    groups: Groups, ends: Integers, curve: list[tuple[int, float]] | None = None
-) -> Quantization:
+def gains(groups: Groups, bins: int) -> Floats:
+    """What each bin after the first of every variable lowers the least cost by, up to `bins` in all.
+
+    The whole curve of `optimal`: the least cost of some bins more than one a variable is the cost of
+    those, less as many of the first gains. A variable's least cost is convex in its bins, so a price
+    between two known numbers of bins finds one between them, or shows that the cost is straight there;
+    and the best bins of all variables together are those with the largest gains.
+
+    >>> gains(Groups(np.array([0, 3]), np.array([9.0, 9, 9]), np.array([8.0, 7, 1])), 3).round(3).tolist()
+    [7.0, 0.203]
+    """
+    found = []
+    for k in range(groups.n_variables):
+        part = slice(groups.starts[k], groups.starts[k + 1])
+        alone = Groups(np.array([0, part.stop - part.start]), groups.rows[part], groups.negatives[part])
+        found.append(_gains_of_one(alone, min(bins, len(alone.rows))))
+    descending = -np.sort(-np.concatenate(found)) if found else np.empty(0)
+    return descending[: max(0, bins - groups.n_variables)]
+
+
+def _gains_of_one(groups: Groups, most: int) -> Floats:
+    """The gains of one variable, descending; each price that is tried tells one more point of it."""
+
+    exact = quantize(groups, most)
+    whole = cost_of(groups, np.array([0, 1]), groups.starts[1:])
+    out = np.zeros(exact.n_bins - 1)
+    spans = [((1, whole), (exact.n_bins, exact.cost))]
+    while spans:
+        (few, high), (many, low) = spans.pop()
+        if many == few:
+            continue
+        slope = (high - low) / (many - few)
+        out[few - 1 : many - 1] = slope
+        if many > few + 1 and slope > 0:
+            at = quantize(groups, len(groups.rows), min_gain=slope)
+            if few < at.n_bins < many and at.cost < high - slope * (at.n_bins - few) - 1e-12 * whole:
+                spans += [((few, high), (at.n_bins, at.cost)), ((at.n_bins, at.cost), (many, low))]
+    return out
+
+
+def _from_ends(groups: Groups, ends: Integers) -> Quantization:
     starts = np.concatenate(([0], np.searchsorted(ends, groups.starts[1:], side="right")))
-    return Quantization(starts, ends, cost_of(groups, starts, ends), curve or [])
+    return Quantization(starts, ends, cost_of(groups, starts, ends))
 
 
 def cost_of(groups: Groups, starts: Integers, ends: Integers) -> float:
@@ -110,14 +144,11 @@ def _xlogx(x: Floats) -> Floats:
 def _optimal(groups: Groups, bins: int, min_gain: float) -> Quantization:
     rows, negatives = groups.sums()
     scratch = np.empty(len(rows)), np.empty(len(rows), np.int64), np.empty((3, len(rows)), np.int64)
-    curve: list[tuple[int, float]] = []
 
     def cut(price: float) -> Integers:
         ends = np.empty(len(rows), np.int64)
         used = _cut_at_price(groups.starts, rows, negatives, price, *scratch, ends)
-        ends = ends[:used].copy()
-        curve.append((int(used), _from_ends(groups, ends).cost))
-        return ends
+        return ends[:used].copy()
 
     fitting = cut(min_gain)
     if len(fitting) > bins:
@@ -136,7 +167,7 @@ def _optimal(groups: Groups, bins: int, min_gain: float) -> Quantization:
             else:
                 high, fitting = middle, ends
         fitting = _fill(groups, fitting, too_many, bins)
-    return _from_ends(groups, fitting, sorted(set(curve)))
+    return _from_ends(groups, fitting)
 
 
 def _fill(groups: Groups, few: Integers, many: Integers, bins: int) -> Integers:

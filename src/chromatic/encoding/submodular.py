@@ -40,7 +40,6 @@ class Codebook:
     null_bins: npt.NDArray[np.int64]  # of each color
     null_rates: npt.NDArray[np.float64]
     n_columns: int
-    curve: list[tuple[int, float]]  # (columns, mutual information in nats a row)
 
 
 def smoothed(
@@ -77,7 +76,7 @@ def learn_codebook(
         np.concatenate((counts, null_counts)),
     )
     rows = numbers[1] * each
-    groups, group_rates = _group(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
+    groups, group_rates = grouped(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
     gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
     found = quantize(groups, budget + extra, quantizer, gain)
@@ -87,8 +86,6 @@ def learn_codebook(
     if null == "drop":
         columns[_left_out(groups, found.starts, found.ends, null_bins, null_counts)] = NO_COLUMN
     columns[columns == 0] = np.arange(int((columns == 0).sum()))
-    whole = _label_entropy(prior) * n_colors
-    curve = [(bins - extra, whole - cost / n_rows) for bins, cost in found.curve]
     return Codebook(
         prior,
         smoothing,
@@ -99,7 +96,6 @@ def learn_codebook(
         null_bins,
         null_rates,
         int(columns.max(initial=-1)) + 1,
-        curve,
     )
 
 
@@ -166,7 +162,7 @@ def _merge_rare(
     )
 
 
-def _group(
+def grouped(
     colors: npt.NDArray[np.int64],
     rates: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],
@@ -211,10 +207,6 @@ def _left_out(
     for k in np.flatnonzero(null_counts == 0):
         out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
     return out
-
-
-def _label_entropy(prior: float) -> float:
-    return float(-sum(p * np.log(p) for p in (prior, 1 - prior) if p > 0))
 
 
 @inlined

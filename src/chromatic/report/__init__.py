@@ -1,1 +1,1 @@
-"""Figures of what was found."""
+"""The HTML report of a model, and plots."""

@@ -1,0 +1,118 @@
+"""What a test set shows of a model: collisions, lost and unseen features, and labels by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic.coloring import represent
+from chromatic.data.rows import Rows
+from chromatic.encoding.fitting import Encoding, SubmodularEncoding, as_zero_and_one
+from chromatic.encoding.frequency import FrequencyEncoding, truncated
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Test rows, counted by feature, by color and by column."""
+
+    n_rows: int
+    average_nnz: float
+    unseen: int  # features that training did not know, counted once a row
+    positive_rate: float | None  # None unless there are two kinds of labels
+    labels: Floats | None  # 0 and 1 where there are two kinds
+    mean: float  # features dropped, a row
+    std: float
+    share_of_rows: float  # with a feature dropped
+    seen: Integers  # rows with each feature
+    lost: Integers  # of them, those where it was dropped
+    lost_by_color: Integers
+    kept: Rows  # without collisions
+
+    @property
+    def unseen_share(self) -> float:
+        """Of all occurrences of sparse features."""
+        every = int(self.seen.sum()) + self.unseen
+        return self.unseen / every if every else 0.0
+
+
+def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
+    """Count what becomes of rows that the encoding's vocabulary codes.
+
+    As in encoding them, collisions of the frequency encoding are among the features that it keeps.
+    """
+    counted = truncated(rows, encoding.n_kept) if isinstance(encoding, FrequencyEncoding) else rows
+    kept, found = represent(counted, encoding.coloring, threads)
+    n = len(encoding.vocabulary)
+    lost = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
+    by_color = sums_by(encoding.coloring.colors, lost, encoding.coloring.n_colors)
+    return Observed(
+        n_rows=rows.n_rows,
+        average_nnz=rows.average_nnz,
+        unseen=rows.unseen,
+        positive_rate=rows.positive_rate,
+        labels=None if rows.labels is None else as_zero_and_one(rows.labels),
+        mean=found.mean,
+        std=found.std,
+        share_of_rows=found.share_of_rows,
+        seen=np.bincount(rows.codes, minlength=n),
+        lost=lost,
+        lost_by_color=by_color.astype(np.int64),
+        kept=kept,
+    )
+
+
+def labels_by_column(encoding: SubmodularEncoding, observed: Observed) -> tuple[Integers, Floats]:
+    """The test rows where each one-hot column is 1, and how many of them are positive."""
+    kept, book = observed.kept, encoding.codebook
+    positive = np.zeros(observed.n_rows) if observed.labels is None else observed.labels
+    of_entry = np.repeat(positive, np.diff(kept.indptr))
+    columns = encoding.columns[kept.codes]
+    some = columns >= 0
+    rows = np.bincount(columns[some], minlength=book.n_columns)
+    positives = sums_by(columns[some], of_entry[some], book.n_columns)
+    if encoding.null == "emit":
+        colors, n_colors = encoding.coloring.colors[kept.codes], encoding.coloring.n_colors
+        of_null = book.columns[book.null_bins]
+        rows[of_null] += observed.n_rows - np.bincount(colors, minlength=n_colors)
+        positives[of_null] += positive.sum() - sums_by(colors, of_entry, n_colors)
+    return rows, positives
+
+
+def sums_by(places: npt.NDArray[np.integer], weights: npt.NDArray[Any], n: int) -> Floats:
+    """The sum of the weights at each of n places."""
+    return np.bincount(places, weights=weights, minlength=n).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Rows of several columns, or of several values, put together: what was told and what was seen."""
+
+    told: Floats
+    seen: Floats
+    rows: Integers
+
+
+def pool(told: Floats, rows: Integers, sums: Floats, groups: int = 10) -> Pooled:
+    """Group what was told, ascending, into groups of about as many rows each.
+
+    >>> pooled = pool(np.array([0.1, 0.2, 0.9]), np.array([2, 2, 4]), np.array([0.0, 1, 4]), 2)
+    >>> pooled.told.round(2).tolist(), pooled.seen.tolist()
+    ([0.15, 0.9], [0.25, 1.0])
+    """
+    order = np.argsort(told, kind="stable")
+    told, rows, sums = told[order], rows[order], sums[order]
+    middle = np.cumsum(rows) - rows / 2
+    group = np.minimum((middle * groups / max(int(rows.sum()), 1)).astype(np.int64), groups - 1)
+    together = sums_by(group, rows, groups)
+    some = together > 0
+    return Pooled(
+        sums_by(group, told * rows, groups)[some] / together[some],
+        sums_by(group, sums, groups)[some] / together[some],
+        together[some].astype(np.int64),
+    )

@@ -1,0 +1,233 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("contents").textContent);
+  const { features, columns, kind, prior } = data;
+  const STEP = 25, CHIPS = 12, LISTED = 40;
+  const $ = (id) => document.getElementById(id);
+
+  // ---- words and numbers -------------------------------------------------
+  const count = (n) => n.toLocaleString("en-US");
+  const rows = (n) => count(n) + (n === 1 ? " row" : " rows");
+  const percent = (r) => r > 0 && r < 5e-5 ? "< 0.01 %" : r ? (100 * r).toFixed(r < 0.01 ? 2 : 1) + " %" : "0 %";
+  const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
+  const measure = { submodular: percent, target: signed, frequency: (c) => (c ? "code " + count(c) : "no code") }[kind];
+  const measureOfColumn = kind === "frequency" ? (c) => count(c) + " codes" : measure;
+
+  // Text only ever becomes text nodes: what a feature is called is never read as HTML.
+  const make = (tag, class_, ...children) => {
+    const element = document.createElement(tag);
+    if (class_) element.className = class_;
+    element.append(...children);
+    return element;
+  };
+
+  // ---- which features a column has, as far as the page knows them -------------
+  const lower = features.name.map((name) => name.toLowerCase());
+  const codeOf = new Map(features.name.map((name, i) => [name, i]));
+  const ofColumn = new Map(columns.number.map((number) => [number, []]));
+  features.column.forEach((column, i) => ofColumn.get(column)?.push(i));
+  const placeOf = new Map(columns.number.map((number, place) => [number, place]));
+
+  // ---- a bar from the overall rate to a column's -------------------------------
+  const largest = Math.max(...[...columns.rate].map(Math.abs), 1e-9);
+  const scale = kind === "submodular"
+    ? (r) => (100 * r) / Math.max(largest, prior)
+    : (v) => 50 + (50 * v) / largest;
+  const meter = (value) => {
+    const whole = make("span", "meter");
+    if (kind === "frequency") return whole.style.visibility = "hidden", whole;
+    const zero = scale(kind === "submodular" ? prior : 0), at = Math.max(0, Math.min(100, scale(value)));
+    const bar = make("i", at < zero ? "less" : "");
+    bar.style.left = Math.min(at, zero) + "%";
+    bar.style.width = Math.abs(at - zero) + "%";
+    const mark = make("u");
+    mark.style.left = zero + "%";
+    whole.append(bar, mark);
+    return whole;
+  };
+
+  // ---- the columns -------------------------------------------------------------
+  const table = (indices) => {
+    const told = { submodular: "rate", target: "value", frequency: "code" }[kind];
+    const heads = ["feature", "rows", told].concat(features.seen ? ["in test", "lost in test"] : []);
+    const body = indices.map((i) => make("tr", "",
+      ...[features.name[i], count(features.rows[i]), measure(features.rate[i])]
+        .concat(features.seen ? [count(features.seen[i]), count(features.lost[i])] : [])
+        .map((text) => make("td", "", text))));
+    return make("div", "scroll", make("table", "",
+      make("thead", "", make("tr", "", ...heads.map((head) => make("th", "", head)))), make("tbody", "", ...body)));
+  };
+
+  const inside = (place, hits) => {
+    const number = columns.number[place], known = ofColumn.get(number), all = columns.features[place];
+    const parts = [];
+    let words = `${columns.name[place]}: ${count(all)} ${all === 1 ? "feature" : "features"} of color ` +
+      `${columns.color[place]}, ${rows(columns.rows[place])} in training`;
+    if (columns.absent[place]) words += `, ${count(columns.absent[place])} of them without any feature of its color`;
+    if (columns.test_rate && columns.test_rows[place])
+      words += `. In the test rows it is 1 in ${count(columns.test_rows[place])}, of which ` +
+        `${percent(columns.test_rate[place])} are positive`;
+    else if (columns.test_rows) words += `. In the test rows it is 1 in ${count(columns.test_rows[place])}`;
+    parts.push(make("p", "soft", words + "."));
+    const shown = [...hits, ...known.filter((i) => !hits.includes(i))].slice(0, LISTED);
+    if (shown.length) parts.push(table(shown));
+    if (shown.length < all)
+      parts.push(make("p", "soft", `and ${count(all - shown.length)} more` +
+        (known.length < all ? "; those not on this page are told by chromatic inspect" : "")));
+    return parts;
+  };
+
+  const columnElement = (place, hits) => {
+    const known = ofColumn.get(columns.number[place]);
+    const first = [...hits, ...known.filter((i) => !hits.includes(i))].slice(0, CHIPS);
+    const chips = first.map((i) => make("span", hits.includes(i) ? "chip hit" : "chip", features.name[i]));
+    if (!chips.length)
+      chips.push(make("span", "soft", columns.absent[place] ? "no feature of its color" : "features not on this page"));
+    const element = make("details", "column", make("summary", "",
+      make("span", "number", String(columns.number[place])),
+      make("span", "chips", ...chips),
+      meter(columns.rate[place]),
+      make("span", "rate", measureOfColumn(columns.rate[place])),
+      make("span", "amount", rows(columns.rows[place]))));
+    element.dataset.column = columns.number[place];
+    element.addEventListener("toggle", () => {
+      if (element.open && element.childElementCount === 1) element.append(...inside(place, hits));
+    });
+    return element;
+  };
+
+  const orders = {
+    tells: (a, b) => a - b,
+    high: (a, b) => columns.rate[b] - columns.rate[a],
+    low: (a, b) => columns.rate[a] - columns.rate[b],
+    rows: (a, b) => columns.rows[b] - columns.rows[a],
+    features: (a, b) => columns.features[b] - columns.features[a],
+    number: (a, b) => columns.number[a] - columns.number[b],
+  };
+  let shown = [];  // [place, hits] of the columns that the search found
+  const list = $("columns-list"), search = $("search"), sort = $("sort"), more = $("more"), status = $("status");
+
+  const showMore = () => {
+    const from = list.childElementCount;
+    list.append(...shown.slice(from, from + STEP).map(([place, hits]) => columnElement(place, hits)));
+    more.hidden = list.childElementCount >= shown.length;
+  };
+
+  const find = () => {
+    const query = search.value.trim().toLowerCase(), hits = new Map();
+    let without = 0;
+    if (query) {
+      lower.forEach((name, i) => {
+        if (!name.includes(query)) return;
+        const place = placeOf.get(features.column[i]);
+        if (place === undefined) return void without++;
+        if (!hits.has(place)) hits.set(place, []);
+        hits.get(place).push(i);
+      });
+      columns.name.forEach((name, place) => { if (name === query && !hits.has(place)) hits.set(place, []); });
+    }
+    const order = orders[sort.value];
+    const exact = ([, found]) => found.some((i) => lower[i] === query) ? 0 : 1;
+    for (const found of hits.values()) found.sort((a, b) => (lower[b] === query) - (lower[a] === query));
+    shown = query ? [...hits] : columns.number.map((_, place) => [place, []]);
+    shown.sort((a, b) => (query ? exact(a) - exact(b) : 0) || order(a[0], b[0]));
+    list.replaceChildren();
+    const itself = codeOf.get(search.value.trim());
+    status.textContent = !query ? `${count(columns.number.length)} columns.` :
+      `${count(shown.length)} ${shown.length === 1 ? "column has" : "columns have"} a feature with “${search.value.trim()}”` +
+      (without ? `; ${count(without)} more such ${without === 1 ? "feature makes" : "features make"} no column` : "") +
+      (itself !== undefined && !placeOf.has(features.column[itself]) ? `, “${search.value.trim()}” itself among them.` : ".");
+    showMore();
+  };
+
+  const openColumn = (number) => {
+    const place = placeOf.get(number);
+    if (place === undefined) return;
+    search.value = "";
+    find();
+    let element = list.querySelector(`[data-column="${number}"]`);
+    if (!element) list.prepend(element = columnElement(place, []));
+    element.open = true;
+    element.scrollIntoView({ block: "center" });
+  };
+
+  // ---- one feature -------------------------------------------------------------
+  const lookup = $("feature"), found = $("found"), suggestions = $("suggestions");
+
+  const facts = (i) => {
+    const column = features.column[i], parts = [make("h3", "", features.name[i])];
+    const link = make("a", "", `column ${column}`);
+    link.href = `#column=${column}`;
+    const where = make("p", "", `Color ${features.color[i]}, `);
+    if (column >= 0) where.append(placeOf.has(column) ? link : link.textContent, ".");
+    else where.append(kind === "frequency"
+      ? "without a code of its own: it is too rare for the budget."
+      : "no column: its rate is so near to that of rows without any feature of its color that they share a level.");
+    parts.push(where);
+    let words = `In ${rows(features.rows[i])} of training`;
+    if (kind === "submodular") words += `, ${percent(features.rate[i])} positive (smoothed), against ${percent(prior)} overall`;
+    if (kind === "target") words += `; its value is ${signed(features.rate[i])}`;
+    if (kind === "frequency" && features.rate[i]) words += `; its code is ${count(features.rate[i])}`;
+    parts.push(make("p", "", words + "."));
+    if (kind !== "frequency") parts.push(meter(features.rate[i]));
+    if (features.seen)
+      parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
+        (features.lost[i] ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));
+    const others = column < 0 ? [] : (ofColumn.get(column) || []).filter((j) => j !== i).slice(0, CHIPS);
+    if (others.length) parts.push(make("p", "soft", "With it in the column:"), make("div", "chips", ...others.map(chip)));
+    return make("div", "card", ...parts);
+  };
+
+  const chip = (i) => {
+    const button = make("button", "chip", features.name[i]);
+    button.type = "button";
+    button.addEventListener("click", () => { location.hash = "feature=" + encodeURIComponent(features.name[i]); });
+    return button;
+  };
+
+  const look = () => {
+    const query = lookup.value.trim(), low = query.toLowerCase();
+    found.replaceChildren();
+    suggestions.replaceChildren();
+    if (!query) {
+      const first = features.name.slice(0, 6).map((_, i) => chip(i));
+      if (first.length) suggestions.append(make("span", "soft", "For example"), ...first);
+      return;
+    }
+    const exact = codeOf.has(query) ? codeOf.get(query) : lower.indexOf(low);
+    if (exact >= 0) found.append(facts(exact));
+    const starts = [], contains = [];
+    for (let i = 0; i < lower.length && starts.length < CHIPS; i++) {
+      if (i === exact) continue;
+      if (lower[i].startsWith(low)) starts.push(i);
+      else if (contains.length < CHIPS && lower[i].includes(low)) contains.push(i);
+    }
+    const near = [...starts, ...contains].slice(0, CHIPS);
+    if (near.length) suggestions.append(make("span", "soft", exact >= 0 ? "Also" : "Did you mean"), ...near.map(chip));
+    else if (exact < 0) found.append(make("p", "hint", features.name.length < data.n_features
+      ? `“${query}” is not among the ${count(features.name.length)} features on this page. chromatic inspect --feature looks in all ${count(data.n_features)}.`
+      : `The model has no sparse feature “${query}”.`));
+  };
+
+  // ---- addresses: #feature=NAME, #search=TEXT, #column=NUMBER --------------------
+  const follow = () => {
+    const [, what, text] = /^#(feature|search|column)=(.*)$/s.exec(location.hash) || [];
+    if (!what) return;
+    let value;
+    try { value = decodeURIComponent(text); } catch { value = text; }
+    if (what === "column") return openColumn(Number(value));
+    const box = what === "feature" ? lookup : search;
+    box.value = value;
+    (what === "feature" ? look : find)();
+    box.closest("section").scrollIntoView();
+  };
+
+  lookup.addEventListener("input", look);
+  search.addEventListener("input", find);
+  sort.addEventListener("change", find);
+  more.addEventListener("click", showMore);
+  window.addEventListener("hashchange", follow);
+  find();
+  look();
+  follow();
+})();

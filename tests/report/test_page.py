@@ -1,0 +1,163 @@
+"""What a report tells, against the same told slowly; and what the page promises."""
+
+import json
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from reports import HOSTILE, coded, fitted
+
+from chromatic.report.contents import columns_of, embedded, most_lost, name_of
+from chromatic.report.information import information
+from chromatic.report.observed import observe
+from chromatic.report.page import report
+
+FIVE_MB = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def model(names):
+    return fitted(names[0].rows, names[0].labels, budget=64, max_colors=16)
+
+
+@pytest.fixture(scope="module")
+def test_rows(names, model):
+    return coded(model, names[1].rows, names[1].labels)
+
+
+def contents_of(page):
+    return json.loads(re.search(r'<script type="application/json" id="contents">(.*?)</script>', page)[1])
+
+
+@pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
+@pytest.mark.parametrize("keep_names", [True, False])
+def test_every_encoding_makes_a_page_with_and_without_test_rows(names, encoding, keep_names):
+    train, test = names
+    model = fitted(
+        train.rows[:800], train.labels[:800], encoding=encoding, budget=40, keep_names=keep_names
+    )
+    rows = coded(model, test.rows[:300], test.labels[:300])
+    for page in (report(model), report(model, rows)):
+        assert not re.search(r"\b(nan|inf)\b", re.sub(r'id="contents">.*?</script>', "", page))
+        assert len(contents_of(page)["columns"]["number"]) == model.encoding.n_sparse_columns
+    assert "--test" in report(model) and "--test" not in report(model, rows)
+
+
+def test_integers_and_labels_that_tell_nothing_make_a_page(npm_free_rows):
+    rows, labels = npm_free_rows
+    model = fitted(rows, labels, budget=8)
+    assert model.encoding.vocabulary.integers
+    few = coded(model, rows[:50])
+    assert "no labels" in report(model, few)
+    assert "1 kind;" in report(model, coded(model, rows[:50], np.zeros(50)))
+    assert "3 kinds;" in report(model, coded(model, rows[:50], np.arange(50) % 3))
+    assert "no sparse features" in report(fitted(rows, labels, budget=99, dense_threshold=0.0))
+
+
+@pytest.fixture
+def npm_free_rows():
+    import scipy.sparse as sp
+
+    rng = np.random.default_rng(0)
+    rows = sp.csr_array((rng.random((400, 30)) < 0.1).astype(float))
+    return rows, (rows[:, [1]].toarray().ravel() > 0) | (rng.random(400) < 0.2)
+
+
+def test_the_page_is_small_asks_for_nothing_and_is_the_same_every_time(model, test_rows):
+    page = report(model, test_rows, threads=1)
+    assert page == report(model, test_rows, threads=2)
+    assert len(page.encode()) < FIVE_MB
+    shell = page.replace(re.search(r'id="contents">(.*?)</script>', page)[1], "")
+    assert not re.search(r"https?:|url\(|<link|@import|fetch\(", shell)
+    assert HOSTILE not in page and HOSTILE in contents_of(page)["features"]["name"]
+
+
+def test_names_of_any_length_leave_the_page_under_five_megabytes():
+    rows = [[f"{i}-{j}-{'<' * 400}" for j in range(20)] for i in range(1000)]
+    model = fitted(rows, np.arange(1000) % 2, budget=512, min_gain=0.0, max_colors=20)
+    page = report(model, coded(model, rows, np.arange(1000) % 2))
+    shown = len(contents_of(page)["features"]["name"])
+    assert len(page.encode()) < FIVE_MB
+    assert shown < 20_000 and f"{shown:,} of the 20,000 sparse features" in page
+
+
+def test_lost_features_are_those_whose_color_a_rarer_one_took(model, names, test_rows):
+    encoding = model.encoding
+    observed = observe(encoding, test_rows)
+    lost = Counter()
+    for start, stop in zip(test_rows.indptr, test_rows.indptr[1:], strict=False):
+        rarest = {}
+        for code in test_rows.codes[start:stop].tolist():
+            color = int(encoding.coloring.colors[code])
+            if color in rarest:
+                lost[rarest[color]] += 1
+            rarest[color] = code
+    assert {int(code): int(observed.lost[code]) for code in np.flatnonzero(observed.lost)} == dict(lost)
+    assert observed.lost[most_lost(observed)].tolist() == sorted(lost.values(), reverse=True)[:25]
+    known = set(map(bytes, encoding.vocabulary.names.tolist()))
+    unseen = sum(len({name for name in row if name.encode() not in known}) for row in names[1].rows)
+    assert observed.unseen == unseen
+
+
+@pytest.mark.parametrize("null", ["drop", "emit"])
+def test_columns_are_counted_as_they_are_encoded(names, null):
+    train, test = names
+    model = fitted(train.rows, train.labels, budget=64, max_colors=8, null=null, min_gain=0.0)
+    rows = coded(model, test.rows, test.labels)
+    columns = columns_of(model.encoding, observe(model.encoding, rows))
+    matrix = model.encoding.encode(rows).to_csr()
+    assert columns.test_rows.tolist() == matrix.sum(axis=0).tolist()
+    assert columns.test_sums.tolist() == (matrix.T @ rows.labels).tolist()
+    if null == "emit":
+        assert int(columns.absent.sum()) > 0
+
+
+def test_information_is_the_mutual_information_of_columns_and_label():
+    rng = np.random.default_rng(1)
+    fields = rng.integers(0, 12, (600, 3))
+    labels = rng.random(600) < 0.1 + 0.06 * fields[:, 0] + 0.02 * fields[:, 1]
+    rows = [[f"{k}={value}" for k, value in enumerate(row)] for row in fields]
+    model = fitted(rows, labels, budget=9, smoothing=0.0, leakage="none", min_gain=0.0)
+    assert model.encoding.coloring.conflicts == 0
+    found = information(model.encoding)
+
+    def told(of_color):
+        """I(color's variable; label) where `of_color` names the variable's value in each row."""
+        return sum(
+            share * np.log(share / ((of_color == value).mean() * (labels == label).mean()))
+            for value in np.unique(of_color)
+            for label in (False, True)
+            if (share := ((of_color == value) & (labels == label)).mean()) > 0
+        )
+
+    coded_rows = coded(model, rows)
+    colors = model.encoding.coloring.colors[coded_rows.codes]
+    feature = np.full((600, model.encoding.coloring.n_colors), -1)
+    column = np.full_like(feature, -1)
+    row = np.repeat(np.arange(600), np.diff(coded_rows.indptr))
+    feature[row, colors], column[row, colors] = coded_rows.codes, model.encoding.columns[coded_rows.codes]
+    assert found.whole == pytest.approx(sum(map(told, feature.T)))
+    assert found.chosen == pytest.approx(sum(map(told, column.T)))
+
+
+def test_the_chosen_point_of_the_optimal_quantizer_lies_on_the_curve(model):
+    found = information(model.encoding)
+    columns, told = np.array(found.curve).T
+    assert (np.diff(columns) > 0).all() and (np.diff(told) > 0).all()
+    assert columns[0] <= found.columns <= columns[-1] and told[-1] <= found.whole * (1 + 1e-9)
+    between = np.interp(found.columns, columns, told)
+    assert found.chosen == pytest.approx(between, rel=0.02)
+
+
+def test_the_page_lists_each_columns_most_frequent_features(model, test_rows):
+    encoding = model.encoding
+    columns = columns_of(encoding, None)
+    data = embedded(encoding, columns, None)
+    of_column = {column: [] for column in data["columns"]["number"]} | {-1: []}
+    for name, column in zip(data["features"]["name"], data["features"]["column"], strict=True):
+        of_column[column].append(name)
+    for column in data["columns"]["number"]:
+        codes = np.flatnonzero(encoding.columns == column)[:8]
+        first = [name_of(encoding.vocabulary, int(code)) for code in codes]
+        assert of_column[column][: len(codes)] == first
