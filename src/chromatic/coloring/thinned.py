@@ -7,6 +7,7 @@ Only a graph knows how often a pair was seen, so here it is built first. With k 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from chromatic._numba import inlined, kernel
 from chromatic.coloring.greedy import MOST_COLORS, Coloring, check_options
@@ -48,16 +49,32 @@ def color_thinned(
     columns = columns or transpose(rows, threads)
     graph = graph or thin(rows, min_edge_count, columns=columns, threads=threads)
     features = ordered(rows, order, min_edge_count, columns=columns, threads=threads)
+    lower_bound = rows.largest_nnz if min_edge_count == 1 else min(1, rows.n_features)
+    return color_graph(graph, columns.counts, features, fit, max_colors, seed, lower_bound, rows.vocabulary)
+
+
+def color_graph(
+    graph: Graph,
+    counts: npt.NDArray[np.int64],
+    features: npt.NDArray[np.int64],
+    fit: str,
+    max_colors: int | str,
+    seed: int,
+    lower_bound: int,
+    vocabulary: int,
+) -> Coloring:
+    """Color the vertices of a graph in the order of `features`; `counts` are their rows, the masses."""
+    check_options(fit, max_colors, seed)
     most = graph.max_degree + 1  # a greedy coloring never needs more
     palette = min(most, MOST_COLORS) if isinstance(max_colors, str) else int(max_colors)
-    colors = np.full(rows.n_features, -1, np.int32)
-    forbidden = np.zeros(rows.n_features, np.int32)
+    colors = np.full(graph.n_features, -1, np.int32)
+    forbidden = np.zeros(graph.n_features, np.int32)
     state = np.zeros(3, np.int64)
     if fit == "random":
         state[0] = palette
     _color_graph(
         (graph.indptr, graph.neighbors, graph.counts),
-        columns.counts,
+        counts,
         features,
         ({"first-fit": _FIRST, "balanced": _LEAST, "random": _RANDOM}[fit], palette, seed),
         (np.full(palette, -1, np.int64), np.zeros(palette, np.int64), np.zeros(palette, np.int64)),
@@ -72,8 +89,8 @@ def color_thinned(
         seed,
         int(state[1]),
         int(state[2]),
-        rows.largest_nnz if min_edge_count == 1 else min(1, rows.n_features),
-        rows.vocabulary,
+        lower_bound,
+        vocabulary,
         forbidden,
     )
 

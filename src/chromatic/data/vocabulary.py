@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,11 @@ class Vocabulary:
     def numeric_names(self) -> tuple[bytes, ...]:
         """The dense columns that were numeric columns of a table."""
         return self.dense_names[: len(self.dense_names) - len(self.dense_keys)]
+
+    @property
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """The 64-bit hashes of the sparse features."""
+        return mix_integers(self.keys) if self.integers else self.keys
 
     def name(self, code: int) -> bytes:
         """What a sparse feature is called; its hash stands in where names were not kept."""
@@ -146,6 +151,39 @@ def learn(
     if not integers:
         batches[:] = [batch.with_names() for batch in batches]
     found = count(batches, threads)
+    vocabulary, sparse, dense = of_counts(
+        found,
+        integers=integers,
+        n_rows=n_rows,
+        dense_threshold=dense_threshold,
+        min_count=min_count,
+        keep_names=keep_names,
+        keep_fields=keep_fields,
+        numeric_names=batches[0].numeric_names,
+        threads=threads,
+    )
+    vocabulary = replace(vocabulary, bins=bins, field_names=batches[0].field_names if keep_fields else ())
+    slot_of = np.full(len(found.counts), MISSING, np.uint32)
+    slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
+    slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
+    slots = found.by_batch(slot_of)
+    del found, sparse, dense  # what only counting needed is not held while coding
+    return vocabulary, _encode(vocabulary, batches, slots, threads)
+
+
+def of_counts(
+    found: Counted,
+    *,
+    integers: bool,
+    n_rows: int,
+    dense_threshold: float,
+    min_count: int,
+    keep_names: bool = True,
+    keep_fields: bool = False,
+    numeric_names: tuple[bytes, ...] = (),
+    threads: int = 1,
+) -> tuple[Vocabulary, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The vocabulary of counted features, and which of them are its sparse ones and its dense ones."""
     sparse, dense, dropped = _split(found, dense_threshold * n_rows, min_count, keep_fields)
     vocabulary = Vocabulary(
         integers=integers,
@@ -153,19 +191,12 @@ def learn(
         counts=found.counts[sparse],
         names=found.names(sparse, threads) if keep_names and not integers else None,
         dense_keys=found.keys[dense],
-        dense_names=batches[0].numeric_names + tuple(found.names(dense).tolist()),
+        dense_names=numeric_names + tuple(found.names(dense).tolist()),
         n_rows=n_rows,
         dropped_features=dropped,
         fields=found.fields[sparse] if keep_fields and found.fields is not None else None,
-        field_names=batches[0].field_names if keep_fields else (),
-        bins=bins,
     )
-    slot_of = np.full(len(found.counts), MISSING, np.uint32)
-    slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
-    slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
-    slots = found.by_batch(slot_of)
-    del found, sparse, dense  # what only counting needed is not held while coding
-    return vocabulary, _encode(vocabulary, batches, slots, threads)
+    return vocabulary, sparse, dense
 
 
 def check_limits(dense_threshold: float, min_count: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -10,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic.coloring import Coloring, Columns, color, represent, transpose
-from chromatic.data.hashing import mix_integers
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, encode
 from chromatic.encoding.frequency import FrequencyEncoding, learn_frequency
 from chromatic.encoding.statistics import (
+    LabelCounts,
     count_labels,
     estimating_half,
     folds_of,
@@ -24,7 +25,7 @@ from chromatic.encoding.statistics import (
     smoothing_of,
 )
 from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of, learn_codebook
-from chromatic.encoding.target import TargetEncoding, count_moments, values_of
+from chromatic.encoding.target import Moments, TargetEncoding, count_moments, values_of
 from chromatic.errors import InputError
 
 ENCODINGS = ("submodular", "target", "frequency", "identity")
@@ -147,13 +148,13 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
     """
     rows = data.rows
     if settings.encoding in ("frequency", "identity"):
-        coloring = _color(rows, data.vocabulary, settings, threads)
+        coloring = color_rows(rows, data.vocabulary, settings, threads)
         budget = settings.budget if settings.encoding == "frequency" else None
         encoding = learn_frequency(data.vocabulary, coloring, budget)
         return Fitted(encoding, encoding.encode(rows, threads), np.arange(rows.n_rows))
     labels = _labels(y, rows.n_rows, settings)
     check_budget(settings.budget, rows.dense.shape[1])
-    coloring = _color(rows, data.vocabulary, settings, threads)
+    coloring = color_rows(rows, data.vocabulary, settings, threads)
     kept, _ = represent(rows, coloring, threads)
     fold, estimates, n_folds = _folds(rows, data.vocabulary, settings)
     used = np.where(estimates, fold, -1).astype(np.int32)
@@ -220,56 +221,108 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
 
 
 def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
-    coloring, settings = job.coloring, job.settings
+    settings = job.settings
     counted = count_labels(job.kept, job.labels == 1, job.used, job.n_folds)
     total = counted.total()
     counts, positives = total.rows[:, 0], total.positives[:, 0]
+    n_dense = job.data.rows.dense.shape[1]
+    encoding = learn_submodular(job.data.vocabulary, job.coloring, positives, counts, settings, n_dense)
+    smoothing = encoding.codebook.smoothing
+    if settings.leakage != "crossfit":
+        return encoding, encoding.encode_kept(job.kept, encoding.columns[None]), smoothing
+    by_fold = out_of_fold_columns(encoding, counted, settings)
+    return encoding, encoding.encode_kept(job.kept, by_fold, job.fold), smoothing
+
+
+def learn_submodular(
+    vocabulary: Vocabulary,
+    coloring: Coloring,
+    positives: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    settings: Settings,
+    n_dense: int,
+) -> SubmodularEncoding:
+    """The encoding from how many rows have each feature, all rows last, and how many are positive."""
     prior = positives[-1] / counts[-1]
     smoothing = _smoothing(settings, positives[:-1], counts[:-1], prior)
     codebook = learn_codebook(
         coloring,
         positives,
         counts,
-        budget=settings.budget - job.data.rows.dense.shape[1],
+        budget=settings.budget - n_dense,
         smoothing=smoothing,
         quantizer=settings.quantizer,
         null=settings.null,
         min_gain=settings.min_gain,
     )
     whole = columns_of(codebook, coloring.colors, codebook.rates)
-    null_instead = settings.unestimated == "null"
-    if null_instead:
+    if settings.unestimated == "null":
         of_null = codebook.columns[codebook.null_bins]
         whole = np.where(counts[:-1] == 0, of_null[coloring.colors], whole)
-    encoding = SubmodularEncoding(job.data.vocabulary, coloring, codebook, whole, settings.null)
-    if settings.leakage != "crossfit":
-        return encoding, encoding.encode_kept(job.kept, whole[None]), smoothing
-    by_fold = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
-    return encoding, encoding.encode_kept(job.kept, by_fold, job.fold), smoothing
+    return SubmodularEncoding(vocabulary, coloring, codebook, whole, settings.null)
+
+
+def out_of_fold_columns(
+    encoding: SubmodularEncoding, counted: LabelCounts, settings: Settings
+) -> npt.NDArray[np.int32]:
+    """For each fold the column of each feature, from the labels of the other folds."""
+    null_instead = settings.unestimated == "null"
+    colors, columns = encoding.coloring.colors, encoding.columns
+    return columns_by_fold(encoding.codebook, colors, counted, columns, null_instead=null_instead)
 
 
 def _fit_target(job: _Job) -> tuple[TargetEncoding, Encoded, float | None]:
-    coloring, settings, labels = job.coloring, job.settings, job.labels
-    moments = count_moments(job.kept, coloring, labels, job.used, job.n_folds)
+    labels, settings = job.labels, job.settings
+    moments = count_moments(job.kept, job.coloring, labels, job.used, job.n_folds)
     estimating = labels[job.used >= 0]
-    prior, spread = float(estimating.mean()), float(estimating.var())
-    binary = np.array_equal(np.unique(labels), [0, 1])
-    whole = moments.without(None)
-    smoothing: float | None = None
-    if binary or settings.smoothing != "auto":
-        n = job.kept.n_features
-        positives, counts = whole[1][:n].astype(np.int64), whole[0][:n].astype(np.int64)
-        smoothing = _smoothing(settings, positives, counts, prior)
-    log_odds = binary and smoothing != 0
-
-    def values(fold: int | None) -> npt.NDArray[np.float64]:
-        return values_of(moments.without(fold), whole, coloring, prior, spread, smoothing, log_odds)
-
-    encoding = TargetEncoding(job.data.vocabulary, coloring, values(None), prior)
+    learned = TargetRates(
+        job.coloring,
+        moments,
+        float(estimating.mean()),
+        float(estimating.var()),
+        np.array_equal(np.unique(labels), [0, 1]),
+        settings,
+    )
+    encoding = learned.encoding(job.data.vocabulary)
     if settings.leakage != "crossfit":
-        return encoding, encoding.encode_kept(job.kept, encoding.values[None]), smoothing
-    others = np.stack([values(f) for f in range(job.n_folds)])
-    return encoding, encoding.encode_kept(job.kept, others, job.fold), smoothing
+        return encoding, encoding.encode_kept(job.kept, encoding.values[None]), learned.smoothing
+    return encoding, encoding.encode_kept(job.kept, learned.by_fold(), job.fold), learned.smoothing
+
+
+class TargetRates:
+    """The values of the target encoding, from the moments of the label by feature and fold."""
+
+    def __init__(
+        self,
+        coloring: Coloring,
+        moments: Moments,
+        prior: float,
+        spread: float,
+        binary: bool,
+        settings: Settings,
+    ) -> None:
+        """`prior` and `spread` are the mean and the variance of all labels."""
+        self.coloring, self.moments, self.prior, self.spread = coloring, moments, prior, spread
+        self.whole = moments.without(None)
+        self.smoothing: float | None = None
+        if binary or settings.smoothing != "auto":
+            n = len(coloring.colors)
+            positives, counts = self.whole[1][:n].astype(np.int64), self.whole[0][:n].astype(np.int64)
+            self.smoothing = _smoothing(settings, positives, counts, prior)
+        self.log_odds = binary and self.smoothing != 0
+
+    def encoding(self, vocabulary: Vocabulary) -> TargetEncoding:
+        """The encoding by all rows."""
+        return TargetEncoding(vocabulary, self.coloring, self._values(None), self.prior)
+
+    def by_fold(self) -> npt.NDArray[np.float64]:
+        """For each fold the values by the rows of the others."""
+        return np.stack([self._values(fold) for fold in range(self.moments.counts.shape[1])])
+
+    def _values(self, fold: int | None) -> npt.NDArray[np.float64]:
+        moments = self.moments.without(fold)
+        weights = self.prior, self.spread, self.smoothing, self.log_odds
+        return values_of(moments, self.whole, self.coloring, *weights)
 
 
 def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float) -> float:
@@ -278,51 +331,49 @@ def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float) ->
     return float(settings.smoothing)
 
 
-def _color(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int) -> Coloring:
+def color_rows(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int = 1) -> Coloring:
+    """Color rows as the settings say."""
     columns = transpose(rows, threads)
     if settings.coloring == "uniform":
         return _color_uniformly(rows, columns, settings, threads)
+    k, seed = settings.min_edge_count, settings.seed
+
+    def paint(fit: str, palette: int | str, fields: npt.NDArray[np.int32] | None) -> Coloring:
+        if k > 1:
+            from chromatic.coloring.thinned import color_thinned
+
+            return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
+        return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
+
+    return color_by(paint, vocabulary, settings)
+
+
+def color_by(
+    paint: Callable[[str, int | str, npt.NDArray[np.int32] | None], Coloring],
+    vocabulary: Vocabulary,
+    settings: Settings,
+) -> Coloring:
+    """Choose the palette and color; `paint` takes the fit, the palette, and the fields or None."""
     most = max(1, settings.budget // 2)
     palette: int | str
     if settings.max_colors is None and settings.encoding == "submodular":
         palette = min(max(64, settings.budget // 8), most)
     elif settings.max_colors is None and settings.encoding == "target":
-        palette = max(1, settings.budget - rows.dense.shape[1])
+        palette = max(1, settings.budget - len(vocabulary.dense_names))
     elif settings.max_colors is None:
         palette = 1024
     elif settings.max_colors == "paper":
-        proper = _color_greedily(rows, columns, settings, settings.coloring, "proper", None, threads)
+        proper = paint(settings.coloring, "proper", None)
         if proper.n_colors <= most:
             return proper
         palette = most
     else:
         palette = settings.max_colors
-    fields = None
-    fit = settings.coloring
-    if fit == "fields":
-        if vocabulary.fields is None:
-            raise InputError(
-                "coloring is 'fields' and the data has none; expected a table, read with fields"
-            )
-        fit, fields = "balanced", vocabulary.fields
-    return _color_greedily(rows, columns, settings, fit, palette, fields, threads)
-
-
-def _color_greedily(
-    rows: Rows,
-    columns: Columns,
-    settings: Settings,
-    fit: str,
-    palette: int | str,
-    fields: npt.NDArray[np.int32] | None,
-    threads: int,
-) -> Coloring:
-    k, seed = settings.min_edge_count, settings.seed
-    if k > 1:
-        from chromatic.coloring.thinned import color_thinned
-
-        return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
-    return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
+    if settings.coloring != "fields":
+        return paint(settings.coloring, palette, None)
+    if vocabulary.fields is None:
+        raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
+    return paint("balanced", palette, vocabulary.fields)
 
 
 def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:
@@ -349,8 +400,7 @@ def _folds(
     everyone = np.ones(rows.n_rows, np.bool_)
     if settings.leakage == "none":
         return np.zeros(rows.n_rows, np.int32), everyone, 1
-    keys = mix_integers(vocabulary.keys) if vocabulary.integers else vocabulary.keys
-    hashes = row_hashes(rows, keys, settings.seed)
+    hashes = row_hashes(rows, vocabulary.hashes, settings.seed)
     if settings.leakage == "split":
         return np.zeros(rows.n_rows, np.int32), estimating_half(hashes, settings.split_rate), 1
     return folds_of(hashes, settings.folds), everyone, settings.folds

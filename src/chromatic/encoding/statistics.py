@@ -54,14 +54,27 @@ def row_hashes(rows: Rows, keys: npt.NDArray[np.uint64], seed: int) -> npt.NDArr
     The features' hashes are added up, so their order plays no part; the label plays none either. Equal
     rows are numbered, so that a feature that determines its row is still spread over all folds.
     """
-    sums = np.empty(rows.n_rows, np.uint64)
-    _sum_keys(rows.indptr, rows.codes, keys, sums)
+    sums = row_sums(rows, keys)
     order = np.argsort(sums, kind="stable")
     new = np.concatenate(([True], sums[order][1:] != sums[order][:-1]))[: len(order)]
     begin = np.flatnonzero(new)
     number = np.empty(len(order), np.uint64)
     number[order] = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
-    out = np.empty(rows.n_rows, np.uint64)
+    return hashes_of_sums(sums, number, seed)
+
+
+def row_sums(rows: Rows, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """What tells rows apart: the sum of their features' mixed hashes."""
+    sums = np.empty(rows.n_rows, np.uint64)
+    _sum_keys(rows.indptr, rows.codes, keys, sums)
+    return sums
+
+
+def hashes_of_sums(
+    sums: npt.NDArray[np.uint64], number: npt.NDArray[np.uint64], seed: int
+) -> npt.NDArray[np.uint64]:
+    """The hash of each row from its sum and from its number among the rows with that sum."""
+    out = np.empty(len(sums), np.uint64)
     _mix_rows(sums, number, U64(seed & 0xFFFFFFFFFFFFFFFF), out)
     return out
 

@@ -66,16 +66,26 @@ def count_moments(
     kept: Rows, coloring: Coloring, y: Floats, fold: npt.NDArray[np.int32], n_folds: int
 ) -> Moments:
     """Moments over rows without collisions; rows of a negative fold are left out."""
-    n = kept.n_features
-    arrays = np.zeros((3, n + coloring.n_colors, n_folds))
-    _add_moments(kept.indptr, kept.codes, y, fold, arrays[:, :n])
+    return moments_with_null(*sum_moments(kept, y, fold, n_folds), coloring)
+
+
+def sum_moments(kept: Rows, y: Floats, fold: npt.NDArray[np.int32], n_folds: int) -> tuple[Floats, Floats]:
+    """Rows, sums and squares of each feature (3 × features × folds), and of all rows (3 × folds)."""
+    of_features = np.zeros((3, kept.n_features, n_folds))
+    _add_moments(kept.indptr, kept.codes, y, fold, of_features)
     used = fold >= 0
-    whole = np.array(
-        [np.bincount(fold[used], weights, n_folds) for weights in (None, y[used], y[used] ** 2)]
-    )
+    weights = None, y[used], y[used] ** 2
+    return of_features, np.array([np.bincount(fold[used], weight, n_folds) for weight in weights])
+
+
+def moments_with_null(of_features: Floats, whole: Floats, coloring: Coloring) -> Moments:
+    """What the features of a color leave of all rows is null's."""
+    _, n, n_folds = of_features.shape
+    arrays = np.empty((3, n + coloring.n_colors, n_folds))
+    arrays[:, :n] = of_features
     for moment in range(3):
         for f in range(n_folds):
-            of_color = np.bincount(coloring.colors, arrays[moment, :n, f], coloring.n_colors)
+            of_color = np.bincount(coloring.colors, of_features[moment, :, f], coloring.n_colors)
             arrays[moment, n:, f] = whole[moment, f] - of_color
     return Moments(*arrays)
 
