@@ -1,0 +1,241 @@
+"""From a frame to its vocabulary, and to the frame of coded rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from chromatic.data.batch import Batch
+from chromatic.data.counting import Counted, count
+from chromatic.data.hashing import mix_integers
+from chromatic.data.names import Names
+from chromatic.data.vocabulary import Vocabulary, of_counts
+from chromatic.encoding.fitting import Settings
+from chromatic.encoding.statistics import estimating_half, folds_of, hashes_of_sums, row_sums
+from chromatic.errors import InputError
+from chromatic.spark.columns import batch_of, is_integer, quoted
+from chromatic.spark.frames import ENTRIES, Batches, column_function, fetch, given_back, lists_of
+
+log = logging.getLogger("chromatic")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which features are dense, which are dropped, and whether names are kept."""
+
+    dense_threshold: float
+    min_count: int
+    keep_names: bool
+
+
+def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, limits: Limits) -> Vocabulary:
+    """Count the features on the workers, and give those that are kept their codes on the driver."""
+    integers = is_integer(frame.schema[features].dataType)
+    schema = "key long, count long" + ("" if integers else ", name binary")
+
+    def count_features(batches: Batches) -> Iterator[pa.RecordBatch]:
+        held: list[Batch] = []
+        for batch in batches:
+            held.append(batch_of(batch.column(0)))
+            if sum(len(one.ids) for one in held) >= ENTRIES:
+                yield from _counted(held)
+                held = []
+        if held:
+            yield from _counted(held)
+
+    by = ["key"] if integers else ["key", "name"]
+    partial = frame.select(quoted(features)).mapInArrow(count_features, schema)
+    counted = partial.groupBy(*by).agg(F.sum("count").alias("count")).persist()
+    try:
+        dense = F.col("count") > F.lit(limits.dense_threshold * n_rows)
+        n_features: int = counted.count()
+        kept = counted.filter((F.col("count") >= limits.min_count) | dense)
+        if not integers and not limits.keep_names:  # dense columns are called by name nevertheless
+            kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
+        table = fetch(kept)
+    finally:
+        counted.unpersist()
+    if not n_features:
+        raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
+    log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
+    found = _counted_of(table, integers)
+    dropped = n_features - len(table)
+    vocabulary, _, _ = of_counts(
+        found,
+        integers=integers,
+        n_rows=n_rows,
+        dense_threshold=limits.dense_threshold,
+        min_count=limits.min_count,
+        keep_names=limits.keep_names,
+    )
+    return replace(vocabulary, dropped_features=vocabulary.dropped_features + dropped)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How rows get their folds: numbered among identical ones by an order, hashed with a seed."""
+
+    settings: Settings
+    order: str | None  # a column; None: the order in which the frame has its rows
+
+    def by(self) -> Column:
+        return F.monotonically_increasing_id() if self.order is None else F.col(quoted(self.order))
+
+
+def broadcast_bytes(vocabulary: Vocabulary) -> int:
+    """The memory that a vocabulary needs in each Python worker: its keys, and a table that finds them."""
+    n = len(vocabulary) + len(vocabulary.dense_keys)
+    return vocabulary.keys.itemsize * n + 16 * (1 << max(10, (2 * n).bit_length()))
+
+
+def code(
+    frame: DataFrame,
+    features: str,
+    label: Column | None,
+    vocabulary: Vocabulary,
+    numbering: Numbering | None,
+    most_broadcast: int,
+) -> DataFrame:
+    """The frame of coded rows: codes, label, and fold where rows are numbered.
+
+    A vocabulary that is too large for the workers is joined instead of broadcast.
+    """
+    given = [F.col(quoted(features)).alias("features")]
+    given.append((F.lit(0.0) if label is None else label).alias("label"))
+    if numbering is not None:
+        given.append(numbering.by().alias("order"))
+    frame = frame.select(*given)
+    size = broadcast_bytes(vocabulary)
+    joined = size > most_broadcast
+    log.info(
+        "spark: the vocabulary needs %s MB in a worker and is %s",
+        f"{size >> 20:,}",
+        "joined" if joined else "broadcast",
+    )
+    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary)
+    if numbering is None:
+        return coded.select("codes", "label")
+    return with_folds(coded, numbering).select("codes", "label", "fold")
+
+
+def with_folds(frame: DataFrame, numbering: Numbering) -> DataFrame:
+    """Add the fold of each row from its column `sum`, numbering equal ones by the column `order`.
+
+    For `split`, the fold is 0 where the row estimates, and -1 where it is left to train on.
+    """
+    window = Window.partitionBy("sum").orderBy("order")
+    numbered = frame.withColumn("number", (F.row_number().over(window) - 1).cast("long"))
+    settings = numbering.settings
+
+    @column_function("int")
+    def fold_of(sums: pa.Array, numbers: pa.Array) -> pa.Array:
+        unsigned = (np.array(array.to_numpy(zero_copy_only=False)) for array in (sums, numbers))
+        hashes = hashes_of_sums(*(array.view(np.uint64) for array in unsigned), settings.seed)
+        if settings.leakage == "split":
+            return pa.array(estimating_half(hashes, settings.split_rate).astype(np.int32) - 1)
+        return pa.array(folds_of(hashes, settings.folds))
+
+    return numbered.withColumn("fold", fold_of("sum", "number"))
+
+
+def without_names(vocabulary: Vocabulary) -> Vocabulary:
+    """What workers need of a vocabulary."""
+    return replace(vocabulary, names=None)
+
+
+def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+    shared = frame.sparkSession.sparkContext.broadcast(without_names(vocabulary))
+    others = [name for name in frame.columns if name != "features"]
+
+    def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
+        known: Vocabulary = shared.value
+        for batch in batches:
+            rows = known.encode([batch_of(batch.column("features"))])
+            arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
+            arrays.append(pa.array(row_sums(rows, known.hashes).view(np.int64)))
+            arrays += [batch.column(name) for name in others]
+            yield pa.RecordBatch.from_arrays(arrays, ["codes", "sum", *others])
+
+    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField("sum", T.LongType())]
+    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
+    return frame.mapInArrow(code_rows, schema)
+
+
+def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+    """Rows taken apart into features, joined with the vocabulary, and put together again."""
+    session = frame.sparkSession
+    integers = vocabulary.integers
+
+    @column_function("array<long>")
+    def keys_of(features: pa.Array) -> pa.Array:
+        batch = batch_of(features).with_tokens()
+        assert batch.tokens is not None
+        keys = batch.tokens.integers if integers else batch.tokens.hashes
+        assert keys is not None
+        return lists_of(batch.indptr, keys[batch.ids].astype(np.uint64).view(np.int64))
+
+    @column_function("long")
+    def sum_of(keys: pa.Array) -> pa.Array:
+        indptr = np.concatenate(([0], np.cumsum(keys.value_lengths().to_numpy(zero_copy_only=False))))
+        hashes = keys.flatten().to_numpy(zero_copy_only=False).view(np.uint64)
+        hashes = mix_integers(hashes) if integers else hashes.copy()
+        return pa.array(_sums_of_keys(indptr.astype(np.int64), hashes).view(np.int64))
+
+    known = session.createDataFrame(
+        pa.table(
+            {
+                "key": vocabulary.keys.astype(np.uint64).view(np.int64),
+                "code": np.arange(len(vocabulary), dtype=np.int32),
+            }
+        )
+    )
+    rows = frame.withColumn("row", F.monotonically_increasing_id()).withColumn("keys", keys_of("features"))
+    others = [name for name in frame.columns if name != "features"]
+    entries = rows.select("row", *others, F.explode_outer("keys").alias("key")).join(known, "key", "left")
+    entry = F.when(F.col("code").isNotNull(), F.struct("code", "key"))  # collect_list leaves nulls out
+    gathered = entries.groupBy("row").agg(
+        F.array_sort(F.collect_list(entry)).alias("entries"),
+        *(F.any_value(name).alias(name) for name in others),
+    )
+    codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
+    return gathered.select(codes.alias("codes"), sum_of(keys).alias("sum"), *others)
+
+
+def _sums_of_keys(indptr: Any, hashes: Any) -> Any:
+    from chromatic.data.rows import Rows
+
+    n = len(hashes)
+    rows = Rows(indptr, np.arange(n, dtype=np.uint32), None, np.empty((len(indptr) - 1, 0)), n, 0)
+    return row_sums(rows, hashes)
+
+
+def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
+    """What some batches count, as rows of key, count and the name of a string."""
+    found = count(batches, 1)
+    some = np.flatnonzero(found.counts)
+    keys = found.keys[some].astype(np.uint64).view(np.int64)
+    columns: dict[str, Any] = {"key": keys, "count": found.counts[some]}
+    if found.all_names is not None:
+        columns["name"] = found.names(some).to_arrow().cast(pa.binary())
+    yield from given_back(columns)
+
+
+def _counted_of(table: pa.Table, integers: bool) -> Counted:
+    """Fetched counts in the order that breaks ties: by value, or by the hash's signed view."""
+    keys = table.column("key").to_numpy()
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.concatenate(([True], np.diff(keys[order]) != 0))[: len(order)])
+    counts = np.add.reduceat(table.column("count").to_numpy()[order], first)  # one hash, one feature
+    names = None
+    if not integers:
+        names = Names.of_arrow(table.column("name").combine_chunks().cast(pa.large_binary()))
+    kept = keys[order][first].view(np.uint64)
+    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order[first])

@@ -1,0 +1,102 @@
+"""Frames on their way between Spark and arrays: chunks of rows for kernels, and tables for the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.functions import arrow_udf
+
+from chromatic.data.rows import Rows
+from chromatic.errors import InputError
+
+ENTRIES = 1 << 21  # that a worker gathers before it counts them
+ROWS_OUT = 1 << 16  # of a batch that a worker gives back
+JOBS = 64  # in which the driver fetches a frame, one after the other
+
+Batches = Iterable[pa.RecordBatch]
+
+# Its annotations know neither a vector as a result nor that the kind is told by the function's own.
+column_function: Any = arrow_udf
+
+
+def chunks(batches: Batches, size: Callable[[pa.RecordBatch], int]) -> Iterator[list[pa.RecordBatch]]:
+    """Arrow batches in groups of about ENTRIES entries, as `size` counts them."""
+    group: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        group.append(batch)
+        held += size(batch)
+        if held >= ENTRIES:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
+
+
+def coded_chunks(batches: Batches, n_features: int, vocabulary: int) -> Iterator[tuple[Rows, pa.Table]]:
+    """Groups of rows of a coded frame, with the table of their other columns."""
+    for group in chunks(batches, lambda batch: len(batch.column("codes").flatten())):
+        table = pa.Table.from_batches(group)
+        lists = table.column("codes").combine_chunks()
+        yield rows_of_lists(lists, n_features, vocabulary), table
+
+
+def rows_of_lists(lists: Any, n_features: int, vocabulary: int) -> Rows:
+    """Rows from a column of lists of codes."""
+    lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+    indptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    codes = lists.flatten().to_numpy(zero_copy_only=False).astype(np.uint32)
+    return Rows(indptr, codes, None, np.empty((len(lengths), 0), np.float32), n_features, vocabulary)
+
+
+def lists_of(indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]) -> pa.ListArray:
+    """A column of lists, as Spark writes it."""
+    return pa.ListArray.from_arrays(pa.array(indptr.astype(np.int32)), pa.array(items))
+
+
+def given_back(columns: dict[str, Any]) -> Iterator[pa.RecordBatch]:
+    """Columns as batches that are not too large for the JVM."""
+    yield from pa.table(columns).to_batches(max_chunksize=ROWS_OUT)
+
+
+def fetch(frame: DataFrame) -> pa.Table:
+    """A frame as one table on the driver, partition by partition.
+
+    The JVM of the driver holds one partition at a time, and no limit on the size of results is met.
+    """
+    schema = frame.limit(0).toArrow().schema
+    packed = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
+    parts = [
+        pa.ipc.open_stream(bytes(row["batch"])).read_all()
+        for row in packed.toLocalIterator(prefetchPartitions=True)
+    ]
+    return pa.concat_tables([schema.empty_table(), *parts]) if parts else schema.empty_table()
+
+
+def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+
+
+@contextlib.contextmanager
+def errors_of_workers() -> Iterator[None]:
+    """An error for users that was raised in a worker is raised here, without the traces of Spark."""
+    try:
+        yield
+    except PythonException as error:
+        found = re.search(r"chromatic\.errors\.InputError: (.+)", str(error))
+        if found is None:
+            raise
+        raise InputError(found[1]) from error
