@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -22,7 +23,15 @@ from chromatic.encoding.fitting import Settings
 from chromatic.encoding.statistics import estimating_half, folds_of, hashes_of_sums, row_sums
 from chromatic.errors import InputError
 from chromatic.spark.columns import batch_of, is_integer, quoted
-from chromatic.spark.frames import ENTRIES, Batches, column_function, fetch, given_back, lists_of
+from chromatic.spark.frames import (
+    ENTRIES,
+    Batches,
+    fetch,
+    given_back,
+    lists_of,
+    rows_of_lists,
+    with_columns,
+)
 
 log = logging.getLogger("chromatic")
 
@@ -87,7 +96,24 @@ class Numbering:
     order: str | None  # a column; None: the order in which the frame has its rows
 
     def by(self) -> Column:
+        """What orders identical rows; to be asked of a frame as it came."""
         return F.monotonically_increasing_id() if self.order is None else F.col(quoted(self.order))
+
+    def folds(self, sums: pa.Array, numbers: pa.Array) -> npt.NDArray[np.int32]:
+        """The fold of rows from their sum and their number among those with that sum.
+
+        For `split`, 0 where a row estimates, and -1 where it is left to train on.
+        """
+        hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers), self.settings.seed)
+        if self.settings.leakage == "split":
+            return estimating_half(hashes, self.settings.split_rate).astype(np.int32) - np.int32(1)
+        return folds_of(hashes, self.settings.folds)
+
+
+def number_among(column: str, order: str) -> Column:
+    """The number of a row among those with the same value in a column, by their order."""
+    window = Window.partitionBy(column).orderBy(order)
+    return (F.row_number().over(window) - 1).cast("long")
 
 
 def broadcast_bytes(vocabulary: Vocabulary) -> int:
@@ -123,27 +149,14 @@ def code(
     coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary)
     if numbering is None:
         return coded.select("codes", "label")
-    return with_folds(coded, numbering).select("codes", "label", "fold")
-
-
-def with_folds(frame: DataFrame, numbering: Numbering) -> DataFrame:
-    """Add the fold of each row from its column `sum`, numbering equal ones by the column `order`.
-
-    For `split`, the fold is 0 where the row estimates, and -1 where it is left to train on.
-    """
-    window = Window.partitionBy("sum").orderBy("order")
-    numbered = frame.withColumn("number", (F.row_number().over(window) - 1).cast("long"))
-    settings = numbering.settings
-
-    @column_function("int")
-    def fold_of(sums: pa.Array, numbers: pa.Array) -> pa.Array:
-        unsigned = (np.array(array.to_numpy(zero_copy_only=False)) for array in (sums, numbers))
-        hashes = hashes_of_sums(*(array.view(np.uint64) for array in unsigned), settings.seed)
-        if settings.leakage == "split":
-            return pa.array(estimating_half(hashes, settings.split_rate).astype(np.int32) - 1)
-        return pa.array(folds_of(hashes, settings.folds))
-
-    return numbered.withColumn("fold", fold_of("sum", "number"))
+    numbered = coded.withColumn("number", number_among("sum", "order"))
+    fold = T.StructField("fold", T.IntegerType())
+    return with_columns(
+        numbered.select("codes", "label", "sum", "number"),
+        ["sum", "number"],
+        [fold],
+        lambda *given: [pa.array(numbering.folds(*given))],
+    ).select("codes", "label", "fold")
 
 
 def without_names(vocabulary: Vocabulary) -> Vocabulary:
@@ -174,20 +187,19 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     session = frame.sparkSession
     integers = vocabulary.integers
 
-    @column_function("array<long>")
-    def keys_of(features: pa.Array) -> pa.Array:
+    def keys_of(features: pa.Array) -> list[pa.Array]:
         batch = batch_of(features).with_tokens()
         assert batch.tokens is not None
         keys = batch.tokens.integers if integers else batch.tokens.hashes
         assert keys is not None
-        return lists_of(batch.indptr, keys[batch.ids].astype(np.uint64).view(np.int64))
+        return [lists_of(batch.indptr, keys[batch.ids].astype(np.uint64).view(np.int64))]
 
-    @column_function("long")
-    def sum_of(keys: pa.Array) -> pa.Array:
-        indptr = np.concatenate(([0], np.cumsum(keys.value_lengths().to_numpy(zero_copy_only=False))))
-        hashes = keys.flatten().to_numpy(zero_copy_only=False).view(np.uint64)
-        hashes = mix_integers(hashes) if integers else hashes.copy()
-        return pa.array(_sums_of_keys(indptr.astype(np.int64), hashes).view(np.int64))
+    def sums_of(keys: pa.Array) -> list[pa.Array]:
+        lists = rows_of_lists(keys, 0, 0)
+        entries = _unsigned(keys.flatten())
+        hashes = mix_integers(entries.astype(np.uint32)) if integers else entries
+        numbered = replace(lists, codes=np.arange(len(hashes), dtype=np.uint32))
+        return [pa.array(row_sums(numbered, hashes).view(np.int64))]
 
     known = session.createDataFrame(
         pa.table(
@@ -197,7 +209,9 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
             }
         )
     )
-    rows = frame.withColumn("row", F.monotonically_increasing_id()).withColumn("keys", keys_of("features"))
+    keys_field = T.StructField("keys", T.ArrayType(T.LongType()))
+    rows = with_columns(frame, ["features"], [keys_field], keys_of)
+    rows = rows.withColumn("row", F.monotonically_increasing_id())
     others = [name for name in frame.columns if name != "features"]
     entries = rows.select("row", *others, F.explode_outer("keys").alias("key")).join(known, "key", "left")
     entry = F.when(F.col("code").isNotNull(), F.struct("code", "key"))  # collect_list leaves nulls out
@@ -206,15 +220,12 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
         *(F.any_value(name).alias(name) for name in others),
     )
     codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
-    return gathered.select(codes.alias("codes"), sum_of(keys).alias("sum"), *others)
+    found = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
+    return with_columns(found, ["keys"], [T.StructField("sum", T.LongType())], sums_of)
 
 
-def _sums_of_keys(indptr: Any, hashes: Any) -> Any:
-    from chromatic.data.rows import Rows
-
-    n = len(hashes)
-    rows = Rows(indptr, np.arange(n, dtype=np.uint32), None, np.empty((len(indptr) - 1, 0)), n, 0)
-    return row_sums(rows, hashes)
+def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
+    return np.array(numbers.to_numpy(zero_copy_only=False), np.int64).view(np.uint64)
 
 
 def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:

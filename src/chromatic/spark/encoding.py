@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
 
 from chromatic.coloring import represent
 from chromatic.data.rows import Rows
@@ -18,11 +19,14 @@ from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.statistics import row_sums
+from chromatic.encoding.target import TargetEncoding
 from chromatic.errors import InputError
-from chromatic.spark.coding import Numbering, with_folds, without_names
-from chromatic.spark.columns import batch_of, check_features, is_integer, quoted
-from chromatic.spark.frames import column_function, lists_of
+from chromatic.spark.coding import Numbering, number_among, without_names
+from chromatic.spark.columns import batch_of, check_features, is_integer
+from chromatic.spark.frames import Batches, lists_of, with_columns
 
+# Columns for the time of an encoding, beside those of the user.
+_SUM, _NUMBER, _ORDER = "_chromatic_sum", "_chromatic_number", "_chromatic_order"
 _SPARSE = 0  # the type of a sparse vector of pyspark.ml
 _ITEM = pa.field("element", pa.int32(), False), pa.field("element", pa.float64(), False)
 _VECTOR = [
@@ -43,8 +47,19 @@ class Encoder:
     def encode(self, frame: DataFrame, features: str, output: str, handle_unknown: str) -> DataFrame:
         """The frame with the columns of its rows."""
         self._check(frame, features, output)
-        column = self._columns(frame, F.col(quoted(features)), handle_unknown)
-        return frame.select("*", *self._named(column, output))
+        shared = self._broadcast(frame)
+
+        def encoded(features: pa.Array) -> list[pa.Array]:
+            encoding = shared.value
+            rows: Rows = encoding.vocabulary.encode([batch_of(features)])
+            if rows.unseen and handle_unknown == "error":
+                raise InputError(
+                    f"{rows.unseen:,} features of {rows.n_rows:,} rows were not seen in training; expected "
+                    "known ones, or handleUnknown='ignore'"
+                )
+            return arrays_of(encoding.encode(rows), encoding)
+
+        return with_columns(frame, [features], self._fields(output), encoded)
 
     def encode_by_fold(
         self,
@@ -56,36 +71,32 @@ class Encoder:
     ) -> DataFrame:
         """The frame with columns by each row's fold; without tables, only the rows that do not estimate."""
         self._check(frame, features, output)
-        shared, of_row = self._broadcast(frame), F.col(quoted(features))
-
-        @column_function("long")
-        def sum_of(features: pa.Array) -> pa.Array:
-            known = shared.value.vocabulary
-            return pa.array(row_sums(known.encode([batch_of(features)]), known.hashes).view(np.int64))
-
-        summed = frame.select(
-            F.struct("*").alias("row"),
-            of_row.alias("features"),
-            numbering.by().alias("order"),
-            sum_of(of_row).alias("sum"),
-        )
-        folds = with_folds(summed, numbering)
-        if tables is None:
-            left = folds.filter(F.col("fold") < 0)
-            return left.select(
-                "row.*", *self._named(self._columns(frame, F.col("features"), "ignore"), output)
-            )
+        shared = self._broadcast(frame)
         shared_tables = frame.sparkSession.sparkContext.broadcast(tables)
+        place, n_columns = frame.columns.index(features), len(frame.columns)
 
-        @column_function(VectorUDT())
-        def vectors(features: pa.Array, fold: pa.Array) -> pa.Array:
-            encoding = shared.value
-            rows = encoding.vocabulary.encode([batch_of(features)])
-            kept = represent(rows, encoding.coloring)[0]
-            of_row = fold.to_numpy(zero_copy_only=False).astype(np.int32)
-            return _vectors(encoding.encode_kept(kept, shared_tables.value, of_row))
+        def sums_of(features: pa.Array) -> list[pa.Array]:
+            known = shared.value.vocabulary
+            return [pa.array(row_sums(known.encode([batch_of(features)]), known.hashes).view(np.int64))]
 
-        return folds.select("row.*", *self._named(vectors("features", "fold"), output))
+        def encoded(batches: Batches) -> Iterator[pa.RecordBatch]:
+            encoding, tables = shared.value, shared_tables.value
+            for batch in batches:
+                fold = numbering.folds(batch.column(_SUM), batch.column(_NUMBER))
+                if tables is None:
+                    batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
+                rows = encoding.vocabulary.encode([batch_of(batch.column(place))])
+                kept, _ = represent(rows, encoding.coloring)
+                by_fold = _table(encoding)[None] if tables is None else tables
+                arrays = arrays_of(encoding.encode_kept(kept, by_fold, fold), encoding)
+                yield pa.RecordBatch.from_arrays(batch.columns[:n_columns] + arrays, names)
+
+        ordered = frame.select("*", numbering.by().alias(_ORDER))
+        summed = with_columns(ordered, [features], [T.StructField(_SUM, T.LongType())], sums_of)
+        numbered = summed.withColumn(_NUMBER, number_among(_SUM, _ORDER)).drop(_ORDER)
+        schema = T.StructType([*frame.schema.fields, *self._fields(output)])
+        names = schema.names
+        return numbered.mapInArrow(encoded, schema)
 
     def _broadcast(self, frame: DataFrame) -> Any:
         """The encoding without what only explanations need."""
@@ -119,39 +130,27 @@ class Encoder:
         """Whether dense columns stand beside codes, which are integers."""
         return isinstance(self.encoding, FrequencyEncoding) and bool(self.encoding.vocabulary.dense_names)
 
-    def _columns(self, frame: DataFrame, features: Column, handle_unknown: str) -> Column:
-        shared = self._broadcast(frame)
-
-        def encoded(features: pa.Array) -> Encoded:
-            encoding = shared.value
-            rows: Rows = encoding.vocabulary.encode([batch_of(features)])
-            if rows.unseen and handle_unknown == "error":
-                raise InputError(
-                    f"{rows.unseen:,} features of {rows.n_rows:,} rows were not seen in training; expected "
-                    "known ones, or handleUnknown='ignore'"
-                )
-            columns: Encoded = encoding.encode(rows)
-            return columns
-
-        @column_function(VectorUDT())
-        def vectors(features: pa.Array) -> pa.Array:
-            return _vectors(encoded(features))
-
-        @column_function("struct<codes: array<int>, dense: array<double>>")
-        def codes(features: pa.Array) -> pa.Array:
-            return _codes(encoded(features))
-
-        made: Column = (codes if isinstance(self.encoding, FrequencyEncoding) else vectors)(features)
-        return made
-
-    def _named(self, column: Column, output: str) -> list[Column]:
+    def _fields(self, output: str) -> list[T.StructField]:
+        """The columns that are made."""
         if not isinstance(self.encoding, FrequencyEncoding):
             size = self.encoding.n_sparse_columns + len(self.encoding.vocabulary.dense_names)
-            return [column.alias(output, metadata={"ml_attr": {"num_attrs": size}})]
-        named = [column.getField("codes").alias(output)]
+            return [T.StructField(output, VectorUDT(), metadata={"ml_attr": {"num_attrs": size}})]
+        made = [T.StructField(output, T.ArrayType(T.IntegerType()))]
         if self._has_dense:
-            named.append(column.getField("dense").alias(f"{output}_dense"))
-        return named
+            made.append(T.StructField(f"{output}_dense", T.ArrayType(T.DoubleType())))
+        return made
+
+
+def arrays_of(encoded: Encoded, encoding: Encoding) -> list[pa.Array]:
+    """Encoded rows as the columns of a frame."""
+    if not isinstance(encoding, FrequencyEncoding):
+        return [_vectors(encoded)]
+    return _codes(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
+
+
+def _table(encoding: SubmodularEncoding | TargetEncoding) -> npt.NDArray[Any]:
+    """The column or the value of each feature by all rows."""
+    return encoding.columns if isinstance(encoding, SubmodularEncoding) else encoding.values
 
 
 def _vectors(encoded: Encoded) -> pa.Array:
@@ -169,7 +168,7 @@ def _vectors(encoded: Encoded) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, fields=_VECTOR)
 
 
-def _codes(encoded: Encoded) -> pa.Array:
+def _codes(encoded: Encoded) -> list[pa.Array]:
     """Rows as one integer a color, 0 where it is absent, and the values of dense features."""
     n_rows, n_colors, n_dense = len(encoded.indptr) - 1, encoded.n_sparse_columns, encoded.dense.shape[1]
     codes = np.zeros((n_rows, n_colors), np.int32)
@@ -177,5 +176,4 @@ def _codes(encoded: Encoded) -> pa.Array:
     codes[np.repeat(np.arange(n_rows), np.diff(encoded.indptr)), encoded.columns] = encoded.values
     dense = encoded.dense.astype(np.float64)
     every = np.arange(n_rows + 1)
-    lists = lists_of(every * n_colors, codes.ravel()), lists_of(every * n_dense, dense.ravel())
-    return pa.StructArray.from_arrays(lists, ["codes", "dense"])
+    return [lists_of(every * n_colors, codes.ravel()), lists_of(every * n_dense, dense.ravel())]

@@ -1,0 +1,32 @@
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A cluster of two workers with an executor each, of one core and 1 GB, in processes of their own."""
+    pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("there is no Java on this machine")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    assert pyspark.__version__ >= "4"
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.executor.memory", "1g")
+        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([str(SOURCES), *sys.path]))
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

@@ -1,0 +1,236 @@
+import os
+import signal
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from chromatic import ChromaticEncoder, load
+from chromatic.errors import InputError
+from chromatic.modelfile import Model, save
+
+pytestmark = pytest.mark.xdist_group("spark")  # one cluster for all
+N = 3000
+
+
+def some_rows(often=None):
+    """Rows of up to three integers and, where `often` is given, that one in many; many rows are alike."""
+    random = np.random.default_rng(0)
+    fields = random.integers(0, [30, 200, 2000], (N, 3)) + np.array([0, 100, 1000])
+    lengths = random.integers(0, 4, N)
+    rows = [row[:length].tolist() for row, length in zip(fields, lengths, strict=True)]
+    labels = random.random(N) < np.where(fields[:, 0] % 3 == 0, 0.7, 0.2)
+    for row, has in zip(rows, random.random(N) < 0.4, strict=True):
+        if has and often is not None:
+            row.append(often)
+    return rows, labels.astype(float).tolist()
+
+
+def frame_of(spark, rows, labels, kind):
+    """The rows in another order, over three partitions."""
+    numbered = list(zip(range(len(rows)), rows, labels, strict=True))
+    frame = spark.createDataFrame(numbered, f"number long, features {kind}, label double")
+    return frame.repartition(3, "number")
+
+
+def bytes_of(encoding, folder, **options):
+    save(Model(encoding), folder / "some.chroma", **options)
+    return (folder / "some.chroma").read_bytes()
+
+
+def columns_of(frame, output="columns"):
+    """The encoded rows in the order of their numbers."""
+    found = [row[output] for row in frame.orderBy("number").select(output).collect()]
+    return np.array([row if isinstance(row, list) else row.toArray() for row in found])
+
+
+def strings(rows):
+    return [[f"f{i}" for i in row] for row in rows]
+
+
+def check_against_local(spark, folder, local, rows, labels, frame, **parameters):
+    from chromatic.spark import ChromaticEstimator
+
+    fitted = local.fit_transform(rows, labels).toarray()
+    model = ChromaticEstimator(orderCol="number", **parameters).fit(frame)
+    names = parameters.get("names", True)
+    assert bytes_of(model.encoding_, folder) == bytes_of(local.encoding_, folder, names=names)
+    assert (columns_of(model.transformTraining(frame)) == fitted[local.training_rows_]).all()
+    return model
+
+
+def test_strings_are_encoded_as_locally(spark, tmp_path):
+    rows, labels = some_rows(often=7)
+    rows = strings(rows)
+    frame = frame_of(spark, rows, labels, "array<string>")
+    local = ChromaticEncoder(64)
+    model = check_against_local(spark, tmp_path, local, rows, labels, frame, budget=64)
+    assert (columns_of(model.transform(frame)) == local.transform(rows).toarray()).all()
+    assert model.transform(frame).schema["columns"].metadata["ml_attr"]["num_attrs"] == local.n_columns_
+
+
+def test_integers_and_a_split_with_a_joined_vocabulary(spark, tmp_path):
+    rows, labels = some_rows()
+    frame = frame_of(spark, rows, labels, "array<long>")
+    local = ChromaticEncoder(40, encoding="target", leakage="split", random_state=3)
+    given = {"budget": 40, "encoding": "target", "leakage": "split", "seed": 3, "broadcastInMB": 0}
+    check_against_local(spark, tmp_path, local, rows, labels, frame, **given)
+
+
+def test_values_of_dense_features_stand_beside_codes(spark, tmp_path):
+    rows, labels = some_rows()
+    rows = [{f"f{i}": 1.0 for i in row} | ({"price": 2.5} if i % 2 else {}) for i, row in enumerate(rows)]
+    pairs = [list(row.items()) for row in rows]
+    frame = frame_of(spark, pairs, labels, "array<struct<name: string, value: double>>")
+    from chromatic.spark import ChromaticEstimator
+
+    model = ChromaticEstimator(encoding="frequency", budget=100, names=False).fit(frame)
+    local = ChromaticEncoder(100, encoding="frequency", names=False)
+    expected = local.fit_transform(rows).toarray()
+    assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
+    encoded = model.transform(frame).cache()
+    assert (columns_of(encoded) == expected[:, :-1]).all()
+    assert (columns_of(encoded, "columns_dense") == expected[:, -1:]).all()
+
+
+def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
+    from pyspark.ml.linalg import SparseVector
+
+    rows, labels = some_rows(often=5000)
+    matrix = csr_array(
+        (np.ones(sum(map(len, rows))), np.concatenate(rows).astype(int), np.cumsum([0, *map(len, rows)])),
+        shape=(N, 6000),
+    )
+    vectors = [SparseVector(6000, sorted(row), np.ones(len(row))) for row in rows]
+    frame = spark.createDataFrame(
+        list(zip(range(N), vectors, labels, strict=True)), ["number", "features", "label"]
+    ).repartition(3)
+    local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=8)
+    given = {"budget": 64, "minEdgeCount": 2, "null": "emit", "maxColors": 8, "driverMemoryInMB": 0}
+    with caplog.at_level("INFO", logger="chromatic"):
+        from chromatic.spark import ChromaticEstimator
+
+        with pytest.raises(InputError, match="pairs of features are seen in 2 rows or more and need"):
+            ChromaticEstimator(**given).fit(frame)
+        given["driverMemoryInMB"] = 1
+        given["maxColors"] = 8
+        model = check_against_local(spark, tmp_path, local, matrix, labels, frame, **given)
+    assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text
+    assert model.encoding_.vocabulary.dense_names == (b"5000",)
+
+
+def test_a_pipeline_is_saved_and_read_and_its_file_is_a_model_file(spark, tmp_path):
+    from pyspark.ml import Pipeline, PipelineModel
+
+    from chromatic.spark import ChromaticEstimator, ChromaticModel
+
+    rows, labels = some_rows()
+    rows = strings(rows)
+    frame = frame_of(spark, rows, labels, "array<string>").cache()
+    estimator = ChromaticEstimator(budget=32, outputCol="out")
+    estimator.save(f"{tmp_path}/estimator")
+    pipeline = Pipeline(stages=[ChromaticEstimator.load(f"{tmp_path}/estimator")])
+    fitted = pipeline.fit(frame)
+    fitted.write().overwrite().save(f"{tmp_path}/pipeline")
+    again = PipelineModel.load(f"{tmp_path}/pipeline")
+    expected = columns_of(fitted.transform(frame), "out")
+    assert (columns_of(again.transform(frame), "out") == expected).all()
+    fitted.stages[0].writeFile(f"{tmp_path}/model.chroma")
+    assert sorted(os.listdir(tmp_path)) == ["estimator", "model.chroma", "pipeline"]
+    local = load(tmp_path / "model.chroma")
+    assert (local.transform(rows).toarray() == expected).all()
+    alone = ChromaticModel.load(f"file://{tmp_path}/model.chroma")
+    assert alone.getOrDefault("budget") == 32
+    assert (columns_of(alone.transform(frame)) == expected).all()
+
+
+def test_bad_input_is_told_with_column_and_rows(spark):
+    from chromatic.spark import ChromaticEstimator
+
+    def frame(rows, kind="features array<string>, label double"):
+        return spark.createDataFrame(rows, kind)
+
+    good, fit = [(["a"], 1.0), ([], 0.0)], ChromaticEstimator(budget=4).fit
+    integers = "features array<long>, label double"
+    for bad, message in [
+        (frame([*good, (None, 1.0)]), "the column 'features' is null in 1 of 3 rows"),
+        (frame([*good, (["a"], None)]), "the label column 'label' is null in 1 of 3 rows"),
+        (frame([*good, (["a"], float("nan"))]), "'label' is NaN or infinite in 1 of 3 rows"),
+        (frame([(["a"], 1.0)] * 2), "the label column 'label' is 1 in all 2 rows"),
+        (frame([*good, (["a"], 3.0)]), "'label' has labels of more than two kinds in 3 rows"),
+        (
+            frame([(["a"], "x")], "features array<string>, label string"),
+            "'label' of 1 rows is of type string",
+        ),
+        (frame([(1.0, 1.0)], "features double, label double"), "'features' of 1 rows is of type double"),
+        (frame([([-1], 1.0), ([2], 0.0)], integers), "integers that are not in 0 to 4294967295 in 1 of 2"),
+        (frame([([], 1.0), ([], 0.0)]), "the column 'features' has no feature in 2 rows"),
+        (frame([]), "has 0 rows"),
+        (frame(good).drop("label"), "there is no column 'label'"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            fit(bad)
+
+
+def test_a_model_of_a_later_version_is_refused_and_nothing_is_half_written(spark, tmp_path, monkeypatch):
+    from chromatic import modelfile
+    from chromatic.spark import ChromaticEstimator, ChromaticModel, files
+
+    rows, labels = some_rows()
+    model = ChromaticEstimator(encoding="identity").fit(frame_of(spark, rows, labels, "array<int>"))
+    with monkeypatch.context() as patched:
+        patched.setattr(modelfile, "VERSION", 2)
+        model.writeFile(f"{tmp_path}/later.chroma")
+    with pytest.raises(InputError, match=r"later\.chroma: is of version 2; expected 1"):
+        ChromaticModel.load(f"{tmp_path}/later.chroma")
+    with pytest.raises(InputError, match="is there already"):
+        model.save(f"{tmp_path}/later.chroma")
+
+    def fail(*given, **named):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(files, "write_model", fail)
+    with pytest.raises(OSError, match="no space left"):
+        model.write().overwrite().save(f"{tmp_path}/later.chroma")
+    assert os.listdir(tmp_path) == ["later.chroma"]
+    assert os.path.isfile(tmp_path / "later.chroma")
+
+
+def executor_of(_):
+    """The process of the JVM that started this Python worker."""
+    with open(f"/proc/{os.getppid()}/stat") as daemon:
+        return int(daemon.read().rpartition(")")[2].split()[1])
+
+
+def test_an_executor_that_dies_in_the_middle_changes_nothing(spark, tmp_path, monkeypatch):
+    from chromatic.spark import ChromaticEstimator, fitting
+
+    rows, labels = some_rows()
+    frame = frame_of(spark, rows, labels, "array<long>")
+    killed = []
+
+    def kill_and_color(*given):
+        """Coded rows are held by the executors, and labels are not counted yet."""
+        executor = spark.sparkContext.parallelize([0], 1).map(executor_of).first()
+        os.kill(executor, signal.SIGKILL)
+        killed.append(executor)
+        return color_rows(*given)
+
+    color_rows = fitting.color_rows
+    monkeypatch.setattr(fitting, "color_rows", kill_and_color)
+    model = ChromaticEstimator(budget=64).fit(frame)
+    assert len(killed) == 1
+    local = ChromaticEncoder(64).fit(rows, labels)
+    assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
+
+
+def test_npm_is_fitted_as_locally(spark, npm, tmp_path):
+    from chromatic.data import Reader
+    from chromatic.data.writers import write
+    from chromatic.spark import ChromaticEstimator
+
+    write(Reader().batches(next(npm.glob("train.svm*"))), str(tmp_path / "npm.parquet"), "parquet", 2)
+    frame = spark.read.parquet(f"{tmp_path}/npm.parquet").repartition(5)
+    model = ChromaticEstimator().fit(frame)
+    local = ChromaticEncoder().fit(tmp_path / "npm.parquet")
+    assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
