@@ -22,8 +22,8 @@ lint: $(VENV)/.ready-to-test
 
 # The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
 # Numba's cache knows nothing of the checks, so that run has a cache of its own.
-unit: $(VENV)/.ready-to-test $(VENV)/.browser
-	$(RUN)/python -m pytest -n 2
+unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java
+	$(RUN)/python -m pytest -n 2 --dist loadgroup
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 
@@ -33,6 +33,7 @@ benchmark: $(VENV)/.ready-to-test
 	$(RUN)/python benchmarks/encode.py
 	$(RUN)/python benchmarks/graph.py
 	$(RUN)/python benchmarks/start.py
+	$(RUN)/python benchmarks/spark.py
 
 clean-kernels:
 	find src -name '*.nb[ci]' -delete
@@ -52,6 +53,13 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(RUN)/python
 $(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python
 	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
 	touch $@ $(VENV)/.ready
+
+# Spark is tested on a cluster of its own. Where there is no Java, root installs Debian's; else its tests are skipped.
+$(VENV)/.java: | $(RUN)/python
+	@command -v java >/dev/null || [ "$$(id -u)" != 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends openjdk-17-jre-headless; \
+		} >/dev/null 2>&1 || true
+	@touch $@
 
 # Reports are tested in a browser. Where there is none, root installs Debian's; else these tests are skipped.
 $(VENV)/.browser: | $(RUN)/python

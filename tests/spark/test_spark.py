@@ -4,6 +4,7 @@ import signal
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from typer.testing import CliRunner
 
 from chromatic import ChromaticEncoder, load
 from chromatic.errors import InputError
@@ -113,7 +114,6 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
         with pytest.raises(InputError, match="pairs of features are seen in 2 rows or more and need"):
             ChromaticEstimator(**given).fit(frame)
         given["driverMemoryInMB"] = 1
-        given["maxColors"] = 8
         model = check_against_local(spark, tmp_path, local, matrix, labels, frame, **given)
     assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text
     assert model.encoding_.vocabulary.dense_names == (b"5000",)
@@ -194,6 +194,36 @@ def test_a_model_of_a_later_version_is_refused_and_nothing_is_half_written(spark
         model.write().overwrite().save(f"{tmp_path}/later.chroma")
     assert os.listdir(tmp_path) == ["later.chroma"]
     assert os.path.isfile(tmp_path / "later.chroma")
+
+
+def test_commands_read_and_write_parquet_and_model_files(spark, tmp_path):
+    from chromatic.cli.main import app
+
+    rows, labels = some_rows(often=7)
+    frame_of(spark, strings(rows), labels, "array<string>").write.parquet(f"{tmp_path}/train")
+
+    def run(*command):
+        return CliRunner().invoke(app, [*command, "--engine", "spark", "--master", "local"])
+
+    train, model, encoded = (f"{tmp_path}/{name}" for name in ("train", "model.chroma", "encoded"))
+    done = run("fit", train, "-o", model, "--encoded", encoded, "--budget", "32", "--leakage", "none")
+    assert done.exit_code == 0, done.output
+    local = load(model)
+    written = spark.read.parquet(encoded)
+    assert written.columns == ["number", "label", "columns"]
+    assert (columns_of(written) == local.transform(strings(rows)).toarray()).all()
+    done = run("transform", model, train, "-o", f"{tmp_path}/again")
+    assert done.exit_code == 0, done.output
+    assert (columns_of(spark.read.parquet(f"{tmp_path}/again")) == columns_of(written)).all()
+    for command, message in [
+        (["transform", model, train, "-o", encoded], "is there already"),
+        (["transform", model, f"{tmp_path}/nowhere", "-o", f"{tmp_path}/new"], "PATH_NOT_FOUND"),
+        (["fit", train, "-o", model, "--format", "svmlight"], "reads and writes parquet"),
+        (["fit", train, "-o", model, "--input-col", "label"], "the column 'label' of 3,000 rows"),
+    ]:
+        done = run(*command)
+        assert done.exit_code == 2 and message in done.output, done.output
+    assert sorted(os.listdir(tmp_path)) == ["again", "encoded", "model.chroma", "train"]
 
 
 def executor_of(_):

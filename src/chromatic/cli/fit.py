@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chromatic.cli import options
+from chromatic.cli import on_spark, options
 
 if TYPE_CHECKING:
     from chromatic.data import Dataset
@@ -19,6 +19,7 @@ def fit(
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     fitting: options.Fitting,
     reading: options.Reading,
+    engine: options.Engine,
     encoded: Annotated[
         str | None, typer.Option(help="Also write the training rows, encoded without leaking labels.")
     ] = None,
@@ -32,6 +33,9 @@ def fit(
     from chromatic._threads import thread_count
     from chromatic.data.writers import format_to_write
 
+    if engine.is_spark:
+        on_spark.fit(train, output, encoded, to, fitting, reading, engine)
+        return
     if encoded is not None:
         to = format_to_write(encoded, to)
         check_target(encoded)

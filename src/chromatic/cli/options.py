@@ -171,6 +171,29 @@ class Fitting(Learning):
         return data, fit(data, y, settings, reader.threads)
 
 
+@dataclass(frozen=True)
+class Engine:
+    """The flags that say where a command runs."""
+
+    engine: Annotated[
+        str,
+        typer.Option(help="local, or spark: then data is Parquet, on any path of Spark's."),
+    ] = "local"
+    master: Annotated[
+        str | None,
+        typer.Option(help="Spark's master, as in spark://host:7077; by default as configured."),
+    ] = None
+    input_col: Annotated[str, typer.Option(help="With spark, the column of features.")] = "features"
+
+    @property
+    def is_spark(self) -> bool:
+        from chromatic.errors import InputError
+
+        if self.engine not in ("local", "spark"):
+            raise InputError(f"the engine is {self.engine!r}; expected local or spark")
+        return self.engine == "spark"
+
+
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """A command in whose signature a parameter of a class of flags becomes those flags.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from chromatic.cli import options
+from chromatic.cli import on_spark, options
 
 
 def transform(
@@ -14,6 +14,7 @@ def transform(
     inputs: options.Inputs,
     output: options.Output,
     reading: options.Reading,
+    engine: options.Engine,
     to: options.To = None,
 ) -> None:
     """Write rows as the columns that a model has learned.
@@ -25,6 +26,9 @@ def transform(
     from chromatic.data.writers import format_to_write
     from chromatic.modelfile import load
 
+    if engine.is_spark:
+        on_spark.transform(model, inputs, output, to, reading, engine)
+        return
     to = format_to_write(output, to)
     check_target(output)
     encoding = load(model).encoding

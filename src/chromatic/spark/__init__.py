@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
+
+from chromatic.errors import InputError
 
 if TYPE_CHECKING:
     from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel
@@ -14,14 +17,16 @@ def __getattr__(name: str) -> Any:
     """Import PySpark when its estimator is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'chromatic.spark' has no attribute {name!r}")
-    try:
-        from chromatic.spark import estimator
-    except ImportError as error:
-        if not (error.name or "").startswith(("pyspark", "pandas", "py4j")):
-            raise
-        from chromatic.errors import InputError
+    check_installed()
+    return getattr(importlib.import_module("chromatic.spark.estimator"), name)
 
-        raise InputError(
-            f"{error.name} is not installed; expected it here: pip install 'chromatic-learning[spark]'"
-        ) from error
-    return getattr(estimator, name)
+
+def check_installed() -> None:
+    """Refuse to go on without what Spark needs in Python."""
+    for library in ("pyspark", "pandas"):
+        try:
+            importlib.import_module(library)
+        except ImportError as error:
+            raise InputError(
+                f"{library} is not installed; expected it here: pip install 'chromatic-learning[spark]'"
+            ) from error

@@ -257,9 +257,14 @@ class _ModelReader(MLReader[ChromaticModel]):
 def _of_file(read: modelfile.Model) -> ChromaticModel:
     """A model with the parameters of its file; columns have their default names."""
     model = ChromaticModel(read.encoding)
-    given = {_camel(name): value for name, value in read.parameters.items() if value is not None}
-    given["seed"] = given.pop("randomState", 0)
+    given = as_params(read.parameters)
     return model._set(**{name: value for name, value in given.items() if model.hasParam(name)})
+
+
+def as_params(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of `ChromaticEncoder` in Spark's spelling; those that are None stay unset."""
+    given = {_camel(name): value for name, value in parameters.items() if value is not None}
+    return {"seed": given.pop("randomState", 0), **given}
 
 
 def _camel(name: str) -> str:

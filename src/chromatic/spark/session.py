@@ -1,0 +1,45 @@
+"""A session for commands, and the errors of Spark that are the user's to mend."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+from pyspark.errors import AnalysisException, PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from chromatic.errors import InputError
+from chromatic.spark.frames import errors_of_workers
+
+
+@contextlib.contextmanager
+def session(master: str | None) -> Iterator[SparkSession]:
+    """The session that is there, else one on this master that ends with the block.
+
+    Without a master, Spark's own configuration says where it runs, as with spark-submit.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    there = SparkSession.getActiveSession()
+    builder = SparkSession.builder.appName("chromatic")
+    if master is not None:
+        builder = builder.master(master)
+    try:
+        opened = there or builder.getOrCreate()
+    except (PySparkRuntimeError, FileNotFoundError) as error:
+        raise InputError(f"Spark did not start ({_line(error)}); expected Java 17 or later here") from error
+    try:
+        if there is None:
+            opened.sparkContext.setLogLevel("ERROR")
+        with errors_of_workers():
+            yield opened
+    except AnalysisException as error:
+        raise InputError(f"{_line(error)}; check the paths and columns") from error
+    finally:
+        if there is None:
+            opened.stop()
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
