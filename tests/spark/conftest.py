@@ -22,6 +22,7 @@ def spark():
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.locality.wait", "0")  # an idle executor need not wait for rows of its own
         .config("spark.executor.memory", "1g")
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join([str(SOURCES), *sys.path]))
         .config("spark.ui.showConsoleProgress", "false")

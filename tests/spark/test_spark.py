@@ -31,7 +31,7 @@ def frame_of(spark, rows, labels, kind):
     """The rows in another order, over three partitions."""
     numbered = list(zip(range(len(rows)), rows, labels, strict=True))
     frame = spark.createDataFrame(numbered, f"number long, features {kind}, label double")
-    return frame.repartition(3, "number")
+    return frame.repartition(3, "number").cache()
 
 
 def bytes_of(encoding, folder, **options):
@@ -105,7 +105,8 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
     vectors = [SparseVector(6000, sorted(row), np.ones(len(row))) for row in rows]
     frame = spark.createDataFrame(
         list(zip(range(N), vectors, labels, strict=True)), ["number", "features", "label"]
-    ).repartition(3)
+    )
+    frame = frame.repartition(3).cache()
     local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=8)
     given = {"budget": 64, "minEdgeCount": 2, "null": "emit", "maxColors": 8, "driverMemoryInMB": 0}
     with caplog.at_level("INFO", logger="chromatic"):
@@ -126,7 +127,7 @@ def test_a_pipeline_is_saved_and_read_and_its_file_is_a_model_file(spark, tmp_pa
 
     rows, labels = some_rows()
     rows = strings(rows)
-    frame = frame_of(spark, rows, labels, "array<string>").cache()
+    frame = frame_of(spark, rows, labels, "array<string>")
     estimator = ChromaticEstimator(budget=32, outputCol="out")
     estimator.save(f"{tmp_path}/estimator")
     pipeline = Pipeline(stages=[ChromaticEstimator.load(f"{tmp_path}/estimator")])
