@@ -57,7 +57,7 @@ $(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python
 # Spark is tested on a cluster of its own. Where there is no Java, root installs Debian's; else its tests are skipped.
 $(VENV)/.java: | $(RUN)/python
 	@command -v java >/dev/null || [ "$$(id -u)" != 0 ] || { export DEBIAN_FRONTEND=noninteractive; \
-		apt-get -qq update && apt-get -qq install -y --no-install-recommends openjdk-17-jre-headless; \
+		apt-get -qq update && apt-get -qq install -y --no-install-recommends default-jre-headless; \
 		} >/dev/null 2>&1 || true
 	@touch $@
 

@@ -1,7 +1,7 @@
 """The fit on Spark against the local fit, on a local cluster: python benchmarks/spark.py [FILE].
 
-FILE is svmlight text with labels, as npm's; without it, the package names that come with the project. The cluster has
-two executors of one core and 1 GB each; starting it, and the first fit of its workers, are not timed.
+FILE is svmlight text with labels, as npm's; without it, the package names that come with the project. The
+cluster has two executors of one core and 1 GB each; its start and its first fit are not timed.
 """
 
 import os

@@ -107,13 +107,14 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
         list(zip(range(N), vectors, labels, strict=True)), ["number", "features", "label"]
     )
     frame = frame.repartition(3).cache()
-    local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=8)
-    given = {"budget": 64, "minEdgeCount": 2, "null": "emit", "maxColors": 8, "driverMemoryInMB": 0}
+    local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=2000)
+    given = {"budget": 64, "minEdgeCount": 2, "null": "emit", "maxColors": 2000, "driverMemoryInMB": 0}
     with caplog.at_level("INFO", logger="chromatic"):
         from chromatic.spark import ChromaticEstimator
 
         with pytest.raises(InputError, match="pairs of features are seen in 2 rows or more and need"):
             ChromaticEstimator(**given).fit(frame)
+        caplog.clear()
         given["driverMemoryInMB"] = 1
         model = check_against_local(spark, tmp_path, local, matrix, labels, frame, **given)
     assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text

@@ -354,26 +354,26 @@ def color_by(
     settings: Settings,
 ) -> Coloring:
     """Choose the palette and color; `paint` takes the fit, the palette, and the fields or None."""
-    most = max(1, settings.budget // 2)
-    palette: int | str
-    if settings.max_colors is None and settings.encoding == "submodular":
-        palette = min(max(64, settings.budget // 8), most)
-    elif settings.max_colors is None and settings.encoding == "target":
-        palette = max(1, settings.budget - len(vocabulary.dense_names))
-    elif settings.max_colors is None:
-        palette = 1024
-    elif settings.max_colors == "paper":
+    palette = default_palette(settings, vocabulary) if settings.max_colors is None else settings.max_colors
+    if palette == "paper":
         proper = paint(settings.coloring, "proper", None)
-        if proper.n_colors <= most:
+        palette = max(1, settings.budget // 2)
+        if proper.n_colors <= palette:
             return proper
-        palette = most
-    else:
-        palette = settings.max_colors
     if settings.coloring != "fields":
         return paint(settings.coloring, palette, None)
     if vocabulary.fields is None:
         raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
     return paint("balanced", palette, vocabulary.fields)
+
+
+def default_palette(settings: Settings, vocabulary: Vocabulary) -> int:
+    """The colors that suit the budget."""
+    if settings.encoding == "submodular":
+        return min(max(64, settings.budget // 8), max(1, settings.budget // 2))
+    if settings.encoding == "target":
+        return max(1, settings.budget - len(vocabulary.dense_names))
+    return 1024
 
 
 def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:

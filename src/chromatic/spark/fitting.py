@@ -22,6 +22,7 @@ from chromatic.encoding.fitting import (
     check_budget,
     color_by,
     color_rows,
+    default_palette,
     learn_submodular,
     out_of_fold_columns,
 )
@@ -127,9 +128,10 @@ def _color(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, n_rows: int) ->
     size: Any = coded.agg(
         F.sum(F.size("codes").cast("long")).alias("entries"), F.max(F.size("codes")).alias("largest")
     ).first()
-    # Rows and their transpose, their bounds, and a bitset of colors for each: twice, while it widens.
-    palette = settings.max_colors if isinstance(settings.max_colors, int) else 1024
-    needed = 8 * size["entries"] + n_rows * (8 + 2 * 8 * (palette // 64 + 1)) + 24 * len(vocabulary)
+    palette: Any = settings.max_colors or default_palette(settings, vocabulary)
+    colors = palette if isinstance(palette, int) else max(1024, size["largest"])
+    # Rows and their transpose, where they begin, and a bitset of colors for each: twice, while it widens.
+    needed = 8 * size["entries"] + n_rows * (8 + 16 * (colors // 64 + 1)) + 24 * len(vocabulary)
     fits = needed <= plan.driver_bytes and n_rows < 1 << 32
     log.info(
         "spark: %s rows of %s codes need %s MB on the driver, of %s: colored by %s",
