@@ -47,7 +47,7 @@ class Split:
         reader = Reader() if reader is None else reader
         batches, others = reader.batches(train), reader.batches(test)
         vocabulary, rows = learn(
-            list(batches),  # learning empties the list that it is given
+            _copies(batches),
             dense_threshold=dense_threshold,
             min_count=min_count,
             distinct_values=False,
@@ -55,7 +55,7 @@ class Split:
             keep_fields=False,
             threads=reader.threads,
         )
-        coded = vocabulary.encode(list(others), reader.threads)
+        coded = vocabulary.encode(_copies(others), reader.threads)
         y, y_test = _labels(rows.labels, coded.labels)
         return cls(Dataset(rows, vocabulary), coded, y, y_test, batches, others)
 
@@ -113,6 +113,11 @@ def _settings(encoder: str, budget: int, seed: int) -> Settings:
     if encoder not in encodings:
         raise InputError(f"the encoder is {encoder!r}; expected one of {', '.join(ENCODERS)}")
     return replace(Settings(budget, seed=seed), encoding=encodings[encoder])
+
+
+def _copies(batches: list[Batch]) -> list[Batch]:
+    """For the vocabulary, which writes its codes over the features that it reads."""
+    return [replace(batch, ids=batch.ids.copy()) for batch in batches]
 
 
 def _labels(train: Any, test: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
