@@ -60,6 +60,7 @@ def test_every_pair_beats_the_base_rate_or_is_refused_with_a_reason(split, encod
 def test_hashing_sees_the_features_as_they_came(split, files):
     from chromatic import HashingEncoder
 
+    encode_pair(split, "ht", 32)  # the next budget sees them too
     pair = encode_pair(split, "ht", 64)
     for path, encoded in zip(files, (pair.train, pair.test), strict=True):
         assert (HashingEncoder(64).fit_transform(path) != encoded.to_csr()).nnz == 0
