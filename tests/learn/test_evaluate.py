@@ -6,14 +6,16 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
+from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn import evaluate as module
 from chromatic.learn import extras
 from chromatic.learn.encoders import ENCODERS, Split, encode_pair
 from chromatic.learn.evaluate import FIGURES, LEARNERS, evaluate
-from chromatic.learn.linear import CONSTANT, VowpalWabbit, places
+from chromatic.learn.linear import CONSTANT, VowpalWabbit, choose_strength, places
 
 
 def lines(n, seed):
@@ -182,3 +184,32 @@ def test_vowpal_wabbit_keeps_columns_and_constant_apart():
     learner = VowpalWabbit().fit(columns, y.astype(float))
     low, high = (learner.predict(columns)[x.indices == j].mean() for j in (2, 47))
     assert low < 0.3 and high > 0.7
+
+
+def test_what_is_chosen_is_chosen_on_training_rows_that_the_encoder_does_not_know(split):
+    n_rows = len(split.y)
+    for validation in ("random", "last"):
+        within = split.within(validation)
+        assert (len(within.y), len(within.y_test)) == (n_rows - n_rows // 5, n_rows // 5)
+        assert within.train.vocabulary.n_rows == len(within.y)
+    last = split.within("last")
+    assert last.y_test.tolist() == split.y[-(n_rows // 5) :].tolist()
+    assert split.within("random").y_test.tolist() != last.y_test.tolist()
+
+
+def test_the_penalty_is_the_one_that_held_out_rows_like():
+    random = np.random.default_rng(0)
+    noise = Encoded(np.arange(401), np.arange(400, dtype=np.int32) % 100, None, 100, np.empty((400, 0)))
+    coin = random.integers(0, 2, 400)
+    assert choose_strength(noise.span(0, 200), coin[:200], noise.span(200, 400), coin[200:]) == 0.01
+    clear = Encoded(np.arange(401), coin.astype(np.int32), None, 2, np.empty((400, 0)))
+    assert choose_strength(clear.span(0, 200), coin[:200], clear.span(200, 400), coin[200:]) == 1.0
+
+
+@pytest.mark.parametrize("encoder", ["ft", "ht", "cl-sm"])
+def test_the_columns_compared_are_those_of_the_encoders(files, split, encoder):
+    of_name = {"ft": FrequencyEncoder, "ht": HashingEncoder, "cl-sm": ChromaticEncoder}
+    wanted = of_name[encoder](64).fit(files[0])
+    pair = encode_pair(split, encoder, 64)
+    assert (pair.test.to_csr() != wanted.transform(files[1])).nnz == 0
+    assert (pair.train.to_csr() != clone(wanted).fit_transform(files[0])).nnz == 0

@@ -44,6 +44,10 @@ def evaluate(
     out: Annotated[
         str | None, typer.Option(help="A Parquet file of results; the cells in it are not run again.")
     ] = None,
+    validation: Annotated[
+        str,
+        typer.Option(help="The fifth of TRAIN that chooses C of lr: random, or last, as TEST will be."),
+    ] = "random",
     seed: Annotated[int, typer.Option(help="Of folds, networks and validation rows.")] = 0,
     json_: options.Json = False,
 ) -> None:
@@ -71,6 +75,7 @@ def evaluate(
         learner or ["vw"],
         budget or [1024],
         out=out,
+        validation=validation,
         seed=seed,
         threads=thread_count(reading.threads),
     )

@@ -20,6 +20,7 @@ from chromatic.data.source import COMPRESSED, SUFFIXES
 from chromatic.errors import InputError
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
+TEXT = ("svmlight", "vw")
 ROWS_PER_GROUP = 1 << 16
 
 
@@ -45,16 +46,25 @@ def write(
     if format != "parquet":
         batches = [_fold_numeric(batch) for batch in batches]
     batches = [_ascending(batch) for batch in batches]
+    if format in TEXT:
+        write_text(batches, path, format, threads)
+        return
     with replacing(path) as file:
         if format == "parquet":
             _write_parquet(file, batches)
-        elif format == "npz":
+        else:
             from chromatic.data.npz import write_npz
 
             write_npz(file, batches)
-        else:
-            for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
-                file.write(text.data)
+
+
+def write_text(
+    batches: Iterable[Batch], path: str | os.PathLike[str], format: str, threads: int = 1
+) -> None:
+    """Write batches without numeric columns as text, in the order of their features, as they come."""
+    with replacing(path) as file:
+        for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
+            file.write(text.data)
 
 
 def format_to_write(path: str, format: str | None = None) -> str:

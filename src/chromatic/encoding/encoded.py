@@ -60,20 +60,38 @@ class Encoded:
         nothing = np.empty((len(self.dense), 0))
         return Encoded(indptr, columns, values, self.n_columns, nothing)
 
-    def to_batches(self, labels: npt.NDArray[np.float64] | None, first: int = 0) -> Iterator[Batch]:
-        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns."""
-        dense = range(first + self.n_sparse_columns, first + self.n_columns)
-        names = tuple(b"%d" % column for column in dense)
+    def span(self, start: int, stop: int) -> Encoded:
+        """The rows from start to stop."""
+        indptr = self.indptr[start : stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        values = None if self.values is None else self.values[entries]
+        return replace(
+            self,
+            indptr=indptr - indptr[0],
+            columns=self.columns[entries],
+            values=values,
+            dense=self.dense[start:stop],
+        )
+
+    def to_batches(
+        self, labels: npt.NDArray[np.float64] | None, first: int = 0, *, fold: bool = False
+    ) -> Iterator[Batch]:
+        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns.
+
+        With `fold`, dense columns are entries like the others.
+        """
         for start in range(0, len(self.indptr) - 1, ROWS_PER_BATCH):
-            rows = slice(start, start + ROWS_PER_BATCH)
-            indptr = self.indptr[start : start + ROWS_PER_BATCH + 1]
-            entries = slice(indptr[0], indptr[-1])
-            ids = (self.columns[entries] + first).astype(np.uint32)
-            values = np.ones(len(ids)) if self.values is None else self.values[entries].astype(np.float64)
+            piece = self.span(start, min(start + ROWS_PER_BATCH, len(self.indptr) - 1))
+            if fold:
+                piece = piece.with_dense_folded()
+            dense = range(first + piece.n_sparse_columns, first + piece.n_columns)
+            names = tuple(b"%d" % column for column in dense)
+            ids = (piece.columns + first).astype(np.uint32)
+            values = np.ones(len(ids)) if piece.values is None else piece.values.astype(np.float64)
             yield replace(
-                Batch.of(indptr - indptr[0], ids, None, values),
-                labels=None if labels is None else labels[rows],
-                numeric=self.dense[rows].astype(np.float64) if names else None,
+                Batch.of(piece.indptr, ids, None, values),
+                labels=None if labels is None else labels[start : start + ROWS_PER_BATCH],
+                numeric=piece.dense.astype(np.float64) if names else None,
                 numeric_names=names,
             )
 
@@ -84,7 +102,9 @@ class Encoded:
         folded = self.with_dense_folded()
         values = np.ones(len(folded.columns)) if folded.values is None else folded.values
         shape = len(folded.indptr) - 1, folded.n_columns
-        return csr_array((values, folded.columns, folded.indptr), shape=shape)
+        # Many learners take 32-bit indices only, and scipy makes all of them as wide as the widest.
+        indptr = folded.indptr.astype(np.int32 if folded.indptr[-1] < 1 << 31 else np.int64)
+        return csr_array((values, folded.columns, indptr), shape=shape)
 
 
 def encode(

@@ -19,6 +19,7 @@ from chromatic.encoding.fitting import Settings, as_zero_and_one, fit
 from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.errors import InputError
 
+VALIDATIONS = ("random", "last")
 ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
 
 
@@ -32,6 +33,8 @@ class Split:
     y_test: npt.NDArray[np.float64]
     train_batches: list[Batch]  # as they came, for hashing
     test_batches: list[Batch]
+    limits: dict[str, Any]  # the dense_threshold and min_count of the vocabulary
+    threads: int
 
     @classmethod
     def read(
@@ -45,19 +48,32 @@ class Split:
     ) -> Split:
         """Read two data sets, the second by the vocabulary of the first."""
         reader = Reader() if reader is None else reader
-        batches, others = reader.batches(train), reader.batches(test)
-        vocabulary, rows = learn(
-            _copies(batches),
-            dense_threshold=dense_threshold,
-            min_count=min_count,
-            distinct_values=False,
-            keep_names=False,
-            keep_fields=False,
-            threads=reader.threads,
-        )
-        coded = vocabulary.encode(_copies(others), reader.threads)
+        limits = {"dense_threshold": dense_threshold, "min_count": min_count}
+        return cls.of(reader.batches(train), reader.batches(test), limits, reader.threads)
+
+    @classmethod
+    def of(cls, train: list[Batch], test: list[Batch], limits: dict[str, Any], threads: int) -> Split:
+        """Code two data sets by the vocabulary of the first."""
+        # Coding uses the memory of the batches that it is given; hashing needs them as they came.
+        copies = ([replace(batch, ids=batch.ids.copy()) for batch in part] for part in (train, test))
+        vocabulary, rows = learn(next(copies), **limits, threads=threads)
+        coded = vocabulary.encode(next(copies), threads)
         y, y_test = _labels(rows.labels, coded.labels)
-        return cls(Dataset(rows, vocabulary), coded, y, y_test, batches, others)
+        return cls(Dataset(rows, vocabulary), coded, y, y_test, train, test, limits, threads)
+
+    def within(self, validation: str, seed: int = 0) -> Split:
+        """The training rows split again: a fifth of them, at random or the last, are the test rows.
+
+        What is chosen on that fifth is chosen as it will be judged: the encoder does not know it.
+        """
+        n_rows = len(self.y)
+        held = np.arange(n_rows) >= n_rows - n_rows // 5
+        if validation == "random":
+            held = np.random.default_rng(seed).permutation(held)
+        ends = np.cumsum([batch.n_rows for batch in self.train_batches])
+        parts = list(zip(self.train_batches, np.split(held, ends[:-1]), strict=True))
+        train, test = ([batch.take(mask == side) for batch, mask in parts] for side in (False, True))
+        return Split.of(train, test, self.limits, self.threads)
 
     @property
     def fingerprint(self) -> str:
@@ -113,11 +129,6 @@ def _settings(encoder: str, budget: int, seed: int) -> Settings:
     if encoder not in encodings:
         raise InputError(f"the encoder is {encoder!r}; expected one of {', '.join(ENCODERS)}")
     return replace(Settings(budget, seed=seed), encoding=encodings[encoder])
-
-
-def _copies(batches: list[Batch]) -> list[Batch]:
-    """For the vocabulary, which writes its codes over the features that it reads."""
-    return [replace(batch, ids=batch.ids.copy()) for batch in batches]
 
 
 def _labels(train: Any, test: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

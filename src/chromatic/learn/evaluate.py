@@ -18,13 +18,14 @@ from chromatic._files import replacing
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError, in_file
 from chromatic.learn.boosting import LightGBM
-from chromatic.learn.encoders import ENCODERS, Pair, Split, encode_pair
+from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
 from chromatic.learn.extras import optional
 from chromatic.learn.inputs import Layout
-from chromatic.learn.linear import Logistic, VowpalWabbit
+from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
 
 NETWORKS = ("fm", "nfm", "deepfm", "wd")
 LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
+CHOOSE = ("lr",)  # learners with something to choose
 FIGURES = {
     "columns": int,
     "parameters": int,
@@ -47,28 +48,34 @@ def evaluate(
     budgets: Sequence[int] = (1024,),
     *,
     out: str | None = None,
+    validation: str = "random",
     seed: int = 0,
     threads: int = 1,
     isolated: bool = True,
 ) -> Iterator[Result]:
     """The results of a grid, one by one, encoder by encoder.
 
+    What a learner has to choose it chooses on a fifth of the training rows, `validation`: at random, or
+    the last, as rows after the training rows will be.
+
     A cell that fails, or that makes no sense, has an `error` and no figures. With `out`, a Parquet file,
     the cells that are in it are not run again, and each result is written when it is there.
     """
     _check(encoders, ENCODERS, "encoder")
     _check(learners, LEARNERS, "learner")
+    _check([validation], VALIDATIONS, "validation")
     data = split.fingerprint
     kept = _read(out) if out is not None and os.path.exists(out) else []
     for encoder in dict.fromkeys(encoders):
         for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
-            columns = _Columns(split, encoder, budget, threads, seed)
+            columns = _Columns(split, encoder, budget, threads, seed, validation)
             for learner in dict.fromkeys(learners):
                 cell = {
                     "encoder": encoder,
                     "learner": learner,
                     "budget": budget,
                     "seed": seed,
+                    "validation": validation,
                     "data": data,
                 }
                 result = next((old for old in kept if _is_done(old, cell)), None)
@@ -96,10 +103,14 @@ def why_not(encoder: str, learner: str) -> str | None:
 class _Columns:
     """What an encoder makes, made when the first learner asks."""
 
-    def __init__(self, split: Split, encoder: str, budget: int | None, threads: int, seed: int) -> None:
-        self.make: Callable[[], Pair] = lambda: encode_pair(
-            split, encoder, budget or 0, threads=threads, seed=seed
-        )
+    def __init__(
+        self, split: Split, encoder: str, budget: int | None, threads: int, seed: int, validation: str
+    ) -> None:
+        def make(split: Split) -> Pair:
+            return encode_pair(split, encoder, budget or 0, threads=threads, seed=seed)
+
+        self.make: Callable[[], Pair] = lambda: make(split)
+        self.make_within: Callable[[], Pair] = lambda: make(split.within(validation, seed))
         self.pair: Pair | None = None
         self.error: Exception | None = None
         self.seconds = 0.0
@@ -127,8 +138,9 @@ def _run_cell(cell: Result, columns: _Columns, threads: int, isolated: bool) -> 
             raise InputError(refused)
         pair, seconds = columns.get()
         figures |= {"columns": pair.train.n_columns, "encode_seconds": seconds}
+        within = columns.make_within() if cell["learner"] in CHOOSE else None
         run = _in_a_process if isolated else measure
-        return figures | run(cell["learner"], pair, cell["seed"], threads) | {"error": None}
+        return figures | run(cell["learner"], pair, within, cell["seed"], threads) | {"error": None}
     except Exception as error:  # whatever it is, the other cells go on
         told = str(error) or type(error).__name__
         return figures | {
@@ -136,14 +148,14 @@ def _run_cell(cell: Result, columns: _Columns, threads: int, isolated: bool) -> 
         }
 
 
-def _in_a_process(learner: str, pair: Pair, seed: int, threads: int) -> Result:
+def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Result:
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
-            return pool.submit(measure, learner, pair, seed, threads).result()
+            return pool.submit(measure, learner, pair, within, seed, threads).result()
         except BrokenProcessPool as error:
             raise InputError(
                 "the learner's process died, as one does that runs out of memory; take a smaller budget"
@@ -165,12 +177,14 @@ def _end_with_parent() -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def measure(learner: str, pair: Pair, seed: int = 0, threads: int = 1) -> Result:
-    """Train a learner on a pair, and tell how well it does."""
+def measure(
+    learner: str, pair: Pair, within: Pair | None = None, seed: int = 0, threads: int = 1
+) -> Result:
+    """Train a learner on a pair, and tell how well it does; it chooses on `within` what it has to."""
     from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
-    made = _learner(learner, pair, seed, threads)
     start = time.perf_counter()
+    made = _learner(learner, pair, within, seed, threads)
     made.fit(pair.train, pair.y)
     seconds = time.perf_counter() - start
     probabilities = made.predict(pair.test)
@@ -212,7 +226,7 @@ class _NetworkLearner:
         return self.network.predict_proba(columns)[:, 1]
 
 
-def _learner(name: str, pair: Pair, seed: int, threads: int) -> Learner:
+def _learner(name: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Learner:
     """A learner that suits a pair, its library imported."""
     if name == "vw":
         optional("vowpalwabbit")
@@ -221,7 +235,9 @@ def _learner(name: str, pair: Pair, seed: int, threads: int) -> Learner:
         optional("lightgbm")
         return LightGBM(pair.field_dims is not None, threads, seed)
     if name == "lr":
-        return Logistic(seed)
+        if within is None:
+            return Logistic()
+        return Logistic(choose_strength(within.train, within.y, within.test, within.y_test))
     optional("torch")
     _check_memory(name, pair)
     return _NetworkLearner(name, pair.field_dims, seed)
@@ -280,6 +296,7 @@ def _schema() -> Any:
         **FIGURES,
         "error": str,
         "seed": int,
+        "validation": str,
         "data": str,
     }
     return pa.schema([(name, kinds[kind]) for name, kind in fields.items()])

@@ -17,7 +17,6 @@ from chromatic.learn.inputs import scales_of
 Floats = npt.NDArray[np.float64]
 
 STRENGTHS = (0.01, 0.1, 1.0)  # of scikit-learn's C, the inverse of the penalty
-VALIDATION = 0.2
 CONSTANT = 11_650_396  # the feature that Vowpal Wabbit adds to every row
 
 
@@ -72,24 +71,17 @@ def _run(*arguments: str) -> None:
 
 
 class Logistic:
-    """Logistic regression, penalized as much as held-out training rows like best."""
+    """Logistic regression of scikit-learn, with C as the inverse of the penalty."""
 
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
+    def __init__(self, strength: float = 1.0) -> None:
+        self.strength = strength
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Logistic:
         from sklearn.linear_model import LogisticRegression
 
         self.scales = scales_of(columns.dense)
-        x = self._matrix(columns)
-        held = np.random.default_rng(self.seed).random(x.shape[0]) < VALIDATION
-        learner = LogisticRegression(max_iter=300, warm_start=True)
-        losses = [
-            _log_loss(y[held], learner.set_params(C=c).fit(x[~held], y[~held]).predict_proba(x[held])[:, 1])
-            for c in STRENGTHS
-        ]
-        self.strength = STRENGTHS[int(np.argmin(losses))]
-        self.learner = learner.set_params(C=self.strength).fit(x, y)
+        learner = LogisticRegression(C=self.strength, solver="newton-cg", max_iter=300)
+        self.learner = learner.fit(self._matrix(columns), y)
         self.n_parameters = columns.n_columns + 1
         return self
 
@@ -104,7 +96,14 @@ class Logistic:
         return replace(columns, dense=columns.dense / self.scales).to_csr()
 
 
-def _log_loss(y: npt.NDArray[Any], probabilities: Floats) -> float:
+def choose_strength(
+    train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
+) -> float:
+    """The C that makes the labels of held-out rows likeliest."""
     from sklearn.metrics import log_loss
 
-    return float(log_loss(y, probabilities, labels=[0, 1]))
+    losses = [
+        log_loss(y_held_out, Logistic(strength).fit(train, y).predict(held_out), labels=[0, 1])
+        for strength in STRENGTHS
+    ]
+    return STRENGTHS[int(np.argmin(losses))]
