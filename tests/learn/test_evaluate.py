@@ -59,6 +59,15 @@ def test_every_pair_beats_the_base_rate_or_is_refused_with_a_reason(split, encod
         assert result["parameters"] > 1 and result["peak_mb"] > 1, pair
 
 
+def test_hashing_sees_the_features_as_they_came(split, files):
+    from chromatic import HashingEncoder
+
+    encode_pair(split, "ht", 32)  # the next budget sees them too
+    pair = encode_pair(split, "ht", 64)
+    for path, encoded in zip(files, (pair.train, pair.test), strict=True):
+        assert (HashingEncoder(64).fit_transform(path) != encoded.to_csr()).nnz == 0
+
+
 def test_cells_that_are_finished_are_not_run_again_and_failed_ones_are(split, files, tmp_path, monkeypatch):
     out = str(tmp_path / "results.parquet")
     run, asked = module.measure, []
