@@ -46,10 +46,6 @@ def draw_graph_figures(
     study: Study, prices: list[dict[str, Any]], folder: str | os.PathLike[str]
 ) -> list[str]:
     """Write the figures into a folder, which is made where it is missing; their paths."""
-    folder = folder_for_figures(folder)
-    import matplotlib
-    from matplotlib.figure import Figure
-
     k = study.suggested_k
     drawings: dict[str, Callable[[Any], None]] = {
         "new-edges": lambda axes: _new_edges(axes, study.per_k, "New edges of a row, all features"),
@@ -60,6 +56,15 @@ def draw_graph_figures(
         "colors-needed-filtered": lambda axes: _colors_needed_filtered(axes, study),
         "collisions": lambda axes: _collisions(axes, prices, study.held_out[k - 1]),
     }
+    return write_figures(drawings, folder)
+
+
+def write_figures(drawings: dict[str, Callable[[Any], None]], folder: str | os.PathLike[str]) -> list[str]:
+    """Write a PNG file for each drawing, which is given its axes; their paths."""
+    folder = folder_for_figures(folder)
+    import matplotlib
+    from matplotlib.figure import Figure
+
     paths = []
     with matplotlib.rc_context(STYLE):
         for name, draw in drawings.items():
