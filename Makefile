@@ -31,6 +31,7 @@ benchmark: $(VENV)/.ready-to-test
 	$(RUN)/python benchmarks/read.py
 	$(RUN)/python benchmarks/color.py
 	$(RUN)/python benchmarks/encode.py
+	$(RUN)/python benchmarks/graph.py
 	$(RUN)/python benchmarks/start.py
 
 clean-kernels:

@@ -6,6 +6,9 @@ from collections import Counter
 from functools import cache
 from itertools import pairwise
 
+
+from itertools import accumulate, chain, combinations, pairwise
+
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 MASK = (1 << 64) - 1
 
@@ -260,6 +263,95 @@ def expected_collisions(rows, n_features, palette, seed):
     return total / len(rows)
 
 
+def thinned(rows, n_features, k, without=()):
+    """Neighbors in the graph of edges seen in k rows or more, without some features."""
+    neighbors = [set() for _ in range(n_features)]
+    for (u, v), seen in cooccurrence(rows, n_features)[1].items():
+        if seen >= k and u not in without and v not in without:
+            neighbors[u].add(v)
+            neighbors[v].add(u)
+    return neighbors
+
+
+def good_turing(rows, k, without=(), known_only=False):
+    """Pairs of each row that fewer than k of the other rows have: leave one out, by definition."""
+    total = 0
+    for i, row in enumerate(rows):
+        others = rows[:i] + rows[i + 1 :]
+        total += new_pairs(row, others, k, without, known_only)
+    return total
+
+
+def new_pairs(row, others, k, without=(), known_only=False):
+    """Pairs of a row that fewer than k others have."""
+    known = set().union(*others) if others else set()
+    features = sorted(v for v in row if v not in without and (v in known or not known_only))
+    pairs = [(u, v) for i, v in enumerate(features) for u in features[:i]]
+    return sum(sum(u in other and v in other for other in others) < k for u, v in pairs)
+
+
+def largest_degree(neighbors, left):
+    return max((len(neighbors[v] & left) for v in left), default=0)
+
+
+def held_out(neighbors, taken):
+    """Whether features are a largest-first prefix, the smallest with |W| >= 2 Δ_f; that Δ_f."""
+    left = set(range(len(neighbors)))
+    for step, v in enumerate(taken):
+        largest = largest_degree(neighbors, left)
+        if step >= 2 * largest or len(neighbors[v] & left) != largest:
+            return None
+        left.remove(v)
+    largest = largest_degree(neighbors, left)
+    return largest if len(taken) >= 2 * largest else None
+
+
+def color_graph(neighbors, counts, mass_of, fit, palette, seed, order):
+    """Greedy coloring of a graph; `counts` are of its edges (u, v), u < v."""
+    colors, mass, forced, conflicts = {}, Counter(), 0, 0
+    n_open = palette if fit == "random" else 0
+    for v in order:
+        taken = {colors[u] for u in neighbors[v] if u in colors}
+        free = [c for c in range(n_open) if c not in taken]
+        if free and fit == "random":
+            choice = free[draw(seed, v, len(free))]
+        elif free:
+            choice = free[0] if fit == "first-fit" else min(free, key=lambda c: (mass[c], c))
+        elif n_open < palette:
+            choice = n_open
+        else:
+            met = Counter()
+            for u in neighbors[v]:
+                if u in colors:
+                    met[colors[u]] += counts[min(u, v), max(u, v)]
+            choice = min(range(palette), key=lambda c: (met[c], mass[c], c))
+            forced, conflicts = forced + 1, conflicts + met[choice]
+        n_open = max(n_open, choice + 1)
+        colors[v] = choice
+        mass[choice] += mass_of[v]
+    return [colors[v] for v in range(len(neighbors))], n_open, forced, conflicts
+
+
+def glauber_step(neighbors, features, colors, m, seed, sweep):
+    """Each feature in turn takes the first color of its stream of draws that no neighbor has."""
+    key = mix((seed + 0x9E3779B97F4A7C15 * (sweep + 1)) & MASK)
+    for v in features:
+        word = mix(key ^ (v * 0xD1342543DE82EF95 & MASK))
+        while (word >> 32) * m >> 32 in [colors[u] for u in neighbors[v]]:
+            word = mix((word + 0x9E3779B97F4A7C15) & MASK)
+        colors[v] = (word >> 32) * m >> 32
+
+
+def proper_colorings(neighbors, m):
+    """All of them."""
+    colorings = [()]
+    for v, around in enumerate(neighbors):
+        colorings = [
+            (*c, x) for c in colorings for x in range(m) if all(c[u] != x for u in around if u < v)
+        ]
+    return colorings
+
+
 def entropy(rows, negatives):
     """h of an interval: the label's entropy in nats, times the rows."""
 
@@ -478,3 +570,38 @@ def synthetic_row(shape, t, seed):
     score = shape.bias + shape.strength * sum(weights[f] * found[f] for f in found)
     chance = (synthetic_draw(row, (0xA0761D6478BD642F, 1)) >> 11) * 2.0**-53
     return int(chance < 1 / (1 + math.exp(-score))), sorted(found.items())
+
+
+def gather(indptr, index, values, rows):
+    """The embeddings of some rows in the order of first sight, and the entries by place among them."""
+    entries = [index[indptr[r] : indptr[r + 1]].tolist() for r in rows]
+    unique = list(dict.fromkeys(chain.from_iterable(entries)))
+    local = [unique.index(j) for j in chain.from_iterable(entries)]
+    weights = [values[indptr[r] : indptr[r + 1]].tolist() for r in rows] if len(values) else []
+    starts = list(accumulate((len(row) for row in entries), initial=0))
+    return unique, starts, local, list(chain.from_iterable(weights))
+
+
+def concatenation(rows, embeddings, fields, n_fields):
+    """The fields' embeddings side by side, times their values; rows are lists of (embedding, value)."""
+    width = len(embeddings[0])
+    return [
+        [
+            sum(value * embeddings[j][i] for j, value in row if fields[j] == field)
+            for field in range(n_fields)
+            for i in range(width)
+        ]
+        for row in rows
+    ]
+
+
+def pairwise_products(rows, embeddings):
+    """The sum over pairs of entries of the products of their embeddings, number by number."""
+    width = len(embeddings[0])
+    return [
+        [
+            sum(v * embeddings[j][i] * w * embeddings[k][i] for (j, v), (k, w) in combinations(row, 2))
+            for i in range(width)
+        ]
+        for row in rows
+    ]

@@ -113,9 +113,12 @@ class ChromaticEncoder(_Encoder):
     encoding : "submodular" (one-hot columns, by mutual information with the label), "target" (a number a
         color), "frequency" (an integer a color, for embeddings and trees) or "identity" (the same, with
         every feature kept).
-    coloring : "balanced", "first-fit", "random", or "fields" (a table's columns are the colors).
+    coloring : "balanced", "first-fit", "random", "uniform" (the paper's guarantee), or "fields" (a table's
+        columns are the colors).
     max_colors : a number, "proper" (as many as no collision needs), "paper" (proper, at most half the
         budget), or None for what suits the budget.
+    min_edge_count : only pairs of features seen in so many rows need different colors; above 1 the graph of
+        such pairs is built.
     leakage : how training rows are encoded: "crossfit" (by the other folds' rates), "split" (2**-split_rate
         of the rows estimate, `training_rows_` are the others) or "none".
     smoothing : the pseudo-count of the overall rate, or "auto" for empirical Bayes.
@@ -156,6 +159,7 @@ class ChromaticEncoder(_Encoder):
         encoding: str = "submodular",
         coloring: str = "balanced",
         max_colors: int | str | None = None,
+        min_edge_count: int = 1,
         leakage: str = "crossfit",
         folds: int = 5,
         split_rate: int = 1,
@@ -176,6 +180,7 @@ class ChromaticEncoder(_Encoder):
         self.encoding = encoding
         self.coloring = coloring
         self.max_colors = max_colors
+        self.min_edge_count = min_edge_count
         self.leakage = leakage
         self.folds = folds
         self.split_rate = split_rate

@@ -64,6 +64,72 @@ def test_graph_prints_colors_and_collisions(fruit, tmp_path):
     assert b"rows drawn alike" in random.stderr
 
 
+def test_graph_tells_the_guarantees_for_every_k_and_draws_them(clicks):
+    pytest.importorskip("matplotlib")
+    args = ["graph", "train.tokens", "--test", "test.tokens", "--dense-threshold", 0.5]
+    done = chromatic(*args, "--max-k", 20, "--plots", "figures", "--json", cwd=clicks)
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    edges = 7 * 50 + 50 * 11 + 7 * 11
+    assert (told["edges"], told["max_degree"]) == (edges, 50 + 11)
+    assert told["avg_degree"] == pytest.approx(2 * edges / 68)
+    assert told["pairs_never_seen"] == pytest.approx(1 - edges / (68 * 67 / 2))
+    shared = {
+        "k",
+        "max_degree",
+        "avg_degree",
+        "good_turing",
+        "colors_needed",
+        "new_edges",
+        "new_edges_seen",
+    }
+    assert shared <= set(told["per_k"]) and shared | {"held_out"} <= set(told["filtered"])
+    for series in (told["per_k"], told["filtered"]):
+        assert {len(values) for values in series.values()} == {20}
+        assert series["k"] == list(range(1, 21))
+    assert told["per_k"]["new_edges"][0] == 0, "the test rows are the training rows"
+    assert told["suggested_k"] in told["per_k"]["k"] and told["time_split"]["holds"] in (True, False)
+    assert {each["coloring"] for each in told["colorings"]} == {
+        "first-fit",
+        "balanced",
+        "random",
+        "uniform",
+    }
+    assert len(told["figures"]) == 5
+    for path in told["figures"]:
+        assert (clicks / path).read_bytes().startswith(b"\x89PNG")
+    plain = chromatic(*args, "--max-k", 3, cwd=clicks).stdout.decode()
+    assert "pairs seen in k rows or more, without the held-out features" in plain
+
+
+def test_graph_draws_uniform_colorings_and_tells_their_price(clicks):
+    args = ["graph", "train.tokens", "--dense-threshold", 0.5, "--coloring", "uniform", "--json"]
+    told = [json.loads(chromatic(*args, "--threads", n, cwd=clicks).stdout) for n in (1, 2)]
+    for each in told:
+        assert each.pop("coloring_seconds") > 0
+    assert told[0] == told[1]
+    assert told[0]["colors"] > told[0]["held_out"] + 2 * told[0]["max_degree_left"]
+    assert {"steps", "updates_at_once", "expected_collisions"} <= set(told[0])
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--max-k", 0], "max_k is 0; expected 1 to 65,534"),
+        (["--coloring", "uniform", "--max-colors", 3], "max_colors is 3; expected "),
+        (["--min-edge-count", 0], "min_edge_count is 0; expected 1 or more"),
+        (["--coloring", "uniform", "--min-edge-count", 0], "k is 0; expected 1 to"),
+        (["--max-k", 2, "--delta", 0.7], "delta is 0.7; expected more than 0 and at most 0.6065"),
+        (["--order", "name"], "the order is 'name'; expected one of count, degree"),
+        (["--plots", "train.tokens"], "train.tokens: is a file; expected a folder"),
+    ],
+)
+def test_graph_refuses_what_cannot_be(clicks, args, message):
+    done = chromatic("graph", "train.tokens", "--dense-threshold", 0.5, *args, cwd=clicks)
+    assert done.returncode == 2 and message in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
 @pytest.fixture
 def clicks(tmp_path):
     lines = [f"{int(i % 7 < 3)} user=u{i % 7} page=p{i % 50} tag=t{i % 11}" for i in range(700)]

@@ -137,7 +137,7 @@ def test_nothing_to_color_is_no_error(lists):
         ({"seed": -1}, "the seed is -1; expected 0 to"),
         ({"fit": "best"}, "the fit is 'best'; expected one of balanced, first-fit, random"),
         ({"fit": "random"}, "a random coloring needs a number of colors"),
-        ({"order": "degree"}, "the order is 'degree'; expected count"),
+        ({"order": "name"}, "the order is 'name'; expected one of count, degree"),
     ],
 )
 def test_impossible_parameters_are_refused(options, message):

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from helpers import assert_same_rows, assert_same_vocabulary
 
 from chromatic.data import Reader
+from chromatic.data.memory import batches_of
 from chromatic.errors import InputError
 
 ROWS = [["a", "b"], ["b"], [], ["a", "c", "a"]]
@@ -169,3 +171,12 @@ def test_other_numeric_columns_than_in_training_are_refused():
 def test_unknown_options_list_the_known_ones(option):
     with pytest.raises(InputError, match=f"{option} is 'x'; expected one of"):
         Reader(**{option: "x"})
+
+
+def test_some_rows_of_a_batch_keep_their_values_and_labels():
+    [batch] = batches_of([{"a": 2.0, "b": 1.0}, {"c": 1.0}, {"b": 3.0, "c": 4.0}])
+    batch = replace(batch, labels=np.array([0.0, 1.0, 2.0]))
+    some = batch.take(np.array([True, False, True]))
+    assert some.indptr.tolist() == [0, 2, 4] and some.labels.tolist() == [0.0, 2.0]
+    assert [some.tokens.names[i] for i in some.ids] == [b"a", b"b", b"b", b"c"]
+    assert some.all_values().tolist() == [2.0, 1.0, 3.0, 4.0]

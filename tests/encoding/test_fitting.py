@@ -60,6 +60,34 @@ def test_a_split_leaves_the_other_rows_to_train_on(data):
         assert fitted.training.to_csr().shape[0] == 4000
 
 
+def test_rare_pairs_may_share_a_color(data):
+    train, labels = data
+    one, two = (fit(train, labels, Settings(64, max_colors="proper", min_edge_count=k)) for k in (1, 9))
+    assert two.encoding.coloring.n_colors < one.encoding.coloring.n_colors
+    assert two.training.n_columns <= 64
+
+
+@pytest.mark.parametrize("encoding", ["submodular", "frequency", "target"])
+def test_uniform_colorings_encode_and_choose_as_many_colors_as_they_need(data, encoding):
+    train, labels = data
+    settings = Settings(200, encoding, coloring="uniform", min_edge_count=3)
+    one, two = (fit(train, labels, settings, threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.encoding.coloring.colors, two.encoding.coloring.colors)
+    assert one.encoding.coloring.fit == "uniform" and one.training.to_csr().shape[0] == 4000
+
+
+def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_do(data):
+    train, labels = data
+    with pytest.raises(InputError, match=r"max_colors is 64; expected [0-9]+ or more to color pairs"):
+        fit(train, labels, Settings(coloring="uniform", max_colors=64))
+    with pytest.raises(InputError, match="the budget leaves 60 columns and the uniform coloring"):
+        fit(train, labels, Settings(60, "target", coloring="uniform"))
+    with pytest.raises(InputError, match="min_edge_count is 0; expected 1 or more"):
+        Settings(min_edge_count=0)
+    with pytest.raises(InputError, match="where coloring is 'fields'"):
+        Settings(coloring="fields", min_edge_count=2)
+
+
 def test_the_paper_s_setting_emits_a_column_of_every_color(data):
     train, labels = data
     fitted = fit(train, labels, Settings.paper(100))

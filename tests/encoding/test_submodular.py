@@ -2,15 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
 
-from chromatic.coloring import color, represent
+from chromatic.coloring import color
 from chromatic.data import Reader
-from chromatic.data.hashing import mix_integers
 from chromatic.encoding import learn_codebook
-from chromatic.encoding.encoded import NO_COLUMN, encode
-from chromatic.encoding.statistics import count_labels, folds_of, row_hashes, smoothing_of
-from chromatic.encoding.submodular import columns_of, smoothed
+from chromatic.encoding.encoded import NO_COLUMN, Encoded, encode
+from chromatic.encoding.statistics import count_labels
+from chromatic.encoding.submodular import columns_by_fold, columns_of, smoothed
 
 pytestmark = pytest.mark.kernels
 
@@ -78,26 +76,36 @@ def test_a_rate_where_nothing_was_counted_is_the_prior():
     assert smoothed(np.array([2]), np.array([4]), 0.3, 0.0).tolist() == [0.5]
 
 
-def test_one_field_of_200_values_keeps_its_signal_out_of_fold():
-    """Folds by the content alone would put each value into one fold, and never estimate it."""
-    random = np.random.default_rng(0)
-    values = random.integers(0, 200, 20_000)
-    labels = random.random(20_000) < random.random(200)[values]
-    data = Reader().read([[f"v{v}"] for v in values])
-    rows, coloring = data.rows, color(data.rows)
-    fold = folds_of(row_hashes(rows, mix_integers(np.arange(200, dtype=np.uint32)), 0), 5)
-    counted = count_labels(rows, labels, fold, 5)
-    counts, positives = counted.rows.sum(1).astype(np.int64), counted.positives.sum(1).astype(np.int64)
+@given(lists, st.data(), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
+def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, smoothing, null_instead):
+    n = len(lists)
+    labels = np.array(draws.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    fold = np.array(draws.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), np.int32)
+    rows, coloring, counts, positives, codebook = learn(lists, labels, 12, smoothing=smoothing)
+    counted = count_labels(rows, labels, fold, 3)
+    whole = columns_of(codebook, coloring.colors, codebook.rates)
+    found = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
     prior = positives[-1] / counts[-1]
-    smoothing = smoothing_of(positives[:-1], counts[:-1], prior)
-    in_sample = smoothed(positives[:-1], counts[:-1], prior, smoothing)
-    others = smoothed(
-        positives[:-1, None] - counted.positives[:-1],
-        counts[:-1, None] - counted.rows[:-1],
-        prior,
-        smoothing,
-    )
-    within = roc_auc_score(labels, in_sample[rows.codes])
-    out = roc_auc_score(labels, others[rows.codes, fold])
-    assert within > 0.8 and within - out < 0.01
-    assert represent(rows, coloring)[1].dropped == 0
+    for f in range(3):
+        others = counts[:-1] - counted.rows[:-1, f]
+        rates = smoothed(positives[:-1] - counted.positives[:-1, f], others, prior, smoothing)
+        expected = columns_of(codebook, coloring.colors, rates)
+        if null_instead:
+            of_null = codebook.columns[codebook.null_bins][coloring.colors]
+            expected = np.where(others == 0, of_null, expected)
+        assert found[f].tolist() == expected.tolist()
+
+
+@given(lists, st.booleans(), st.sampled_from([np.float32, np.float64]))
+def test_dense_columns_fold_in_where_they_are_not_0(lists, with_values, kind):
+    rows = Reader().read(lists, dense_threshold=2).rows
+    dense = np.array([[i % 3, 0, -0.5 * (i % 2)] for i in range(rows.n_rows)], kind)
+    values = np.arange(1.0, len(rows.codes) + 1) if with_values else None
+    encoded = Encoded(rows.indptr, rows.codes.astype(np.int32), values, rows.n_features, dense)
+    sparse = np.zeros((rows.n_rows, rows.n_features))
+    for row in range(rows.n_rows):
+        for i in range(rows.indptr[row], rows.indptr[row + 1]):
+            sparse[row, rows.codes[i]] = 1.0 if values is None else values[i]
+    folded = encoded.with_dense_folded()
+    assert folded.dense.shape[1] == 0 and (folded.values != 0).all()
+    assert encoded.to_csr().toarray().tolist() == np.hstack((sparse, dense)).tolist()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, describe, fit, graph, inspect, options, transform
+from chromatic.cli import convert, demo, describe, evaluate, fit, graph, inspect, options, transform
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -55,6 +55,7 @@ def _fail(message: str, code: int) -> None:
 
 
 for command in (
+    demo.demo,
     describe.describe,
     convert.convert,
     graph.graph,
@@ -62,6 +63,7 @@ for command in (
     fit.encode,
     transform.transform,
     inspect.inspect,
+    evaluate.evaluate,
 ):
     app.command()(guarded(options.expanded(command)))
 

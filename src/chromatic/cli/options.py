@@ -105,11 +105,16 @@ class Fitting(Learning):
 
     budget: Annotated[int, typer.Option(help="The most columns, the dense ones included.")] = 1024
     encoding: Annotated[str, typer.Option(help="submodular, target, frequency, identity.")] = "submodular"
-    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or fields.")] = "balanced"
+    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random, uniform or fields.")] = (
+        "balanced"
+    )
     max_colors: Annotated[
         str | None,
         typer.Option(help="A number, proper, or paper; by default what suits the budget."),
     ] = None
+    min_edge_count: Annotated[
+        int, typer.Option(help="Pairs of features seen in fewer rows may share a color.")
+    ] = 1
     leakage: Annotated[str, typer.Option(help="crossfit, split or none.")] = "crossfit"
     folds: Annotated[int, typer.Option(help="Of crossfit.")] = 5
     split_rate: Annotated[int, typer.Option(help="Of split: 2^-rate of the rows estimate.")] = 1
@@ -223,10 +228,12 @@ def number_or_word(text: str | None, kind: type[Any] = int) -> Any:
 
 def write_columns(columns: Encoded, labels: Any, path: str, to: str, threads: int) -> None:
     """Write encoded rows. Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere."""
-    from chromatic.data.writers import write
+    from chromatic.data.writers import TEXT, write, write_text
 
-    first = 1 if to in ("svmlight", "vw") else 0
-    write(list(columns.to_batches(labels, first)), path, to, threads)
+    if to in TEXT:
+        write_text(columns.to_batches(labels, 1, fold=True), path, to, threads)
+    else:
+        write(list(columns.to_batches(labels)), path, to, threads)
 
 
 def size_of(data: Dataset) -> dict[str, Any]:
@@ -249,9 +256,19 @@ def show(figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(figures))
         return
+    width = max([22, *(len(name) + 1 for name in figures)])
     for name, value in figures.items():
-        shown = f"{value:,.4g}" if isinstance(value, float) else "-" if value is None else f"{value:,}"
-        print(f"{name.replace('_', ' '):<22}{shown:>15}")
+        print(f"{name.replace('_', ' '):<{width}}{shown(value):>15}")
+
+
+def shown(value: Any) -> str:
+    """A figure as people write it."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
+        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def say_what_was_left_out(what: LeftOut) -> None:

@@ -3,7 +3,7 @@
 from chromatic.coloring.certificate import Certificate, certify
 from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.greedy import Coloring, color
-from chromatic.coloring.transpose import Columns, transpose
+from chromatic.data.transpose import Columns, transpose
 
 __all__ = [
     "Certificate",

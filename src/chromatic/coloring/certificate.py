@@ -22,8 +22,8 @@ import numpy.typing as npt
 from chromatic._numba import kernel
 from chromatic._threads import ordered_map
 from chromatic.coloring.greedy import Coloring
-from chromatic.coloring.transpose import Columns
 from chromatic.data.rows import Rows
+from chromatic.data.transpose import Columns
 from chromatic.errors import InputError
 
 SAMPLE = 50_000

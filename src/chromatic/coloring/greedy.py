@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from chromatic._numba import count_ones, inlined, kernel, prefetch, trailing_zeros
 from chromatic._threads import ordered_map
-from chromatic.coloring.transpose import Columns, transpose
 from chromatic.data.batch import NO_FIELD
 from chromatic.data.rows import Rows
+from chromatic.data.transpose import Columns, transpose
 from chromatic.errors import InputError
 
 FITS = ("balanced", "first-fit", "random")
@@ -75,13 +75,14 @@ def color(
     columns: Columns | None = None,
     threads: int = 1,
 ) -> Coloring:
-    """Color the features of rows, the most frequent first.
+    """Color the features of rows, the most frequent first unless `order` says otherwise.
 
     `fit`: "first-fit" takes the lowest free color, "balanced" the open one with the least mass (sum of
     counts), opening another only when none is free, "random" a uniform free one of the palette.
     `max_colors` is the palette; "proper" gives as many as no collision needs. Where no color is free,
     the one with the fewest conflicting rows is taken, then the least mass. With `fields`, features of a
-    field have its color, and the others get colors of their own after those.
+    field have its color, and the others get colors of their own after those. `order`: "count", or for
+    study "degree", "largest-first" and "smallest-last", which count the graph's edges first.
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "c"], ["d"]], dense_threshold=2).rows
@@ -89,14 +90,18 @@ def color(
     >>> coloring.n_colors, coloring.lower_bound, coloring.forced
     (2, 2, 0)
     """
-    _check(fit, max_colors, order, seed)
+    check_options(fit, max_colors, seed)
     columns = columns or transpose(rows, threads)
     features = np.arange(rows.n_features)
+    if order != "count":
+        from chromatic.graph.order import ordered
+
+        features = ordered(rows, order, columns=columns, threads=threads)
     first = 0
     colors = np.zeros(rows.n_features, np.int32)
     if fields is not None:
         first = int(fields.max(initial=NO_FIELD)) + 1
-        features = np.flatnonzero(fields == NO_FIELD)
+        features = features[fields[features] == NO_FIELD]
         colors[:] = fields
     palette = MOST_COLORS if isinstance(max_colors, str) else max_colors - first
     if palette < 1 and len(features):
@@ -118,13 +123,12 @@ def color(
     )
 
 
-def _check(fit: str, max_colors: int | str, order: str, seed: int) -> None:
+def check_options(fit: str, max_colors: int | str, seed: int) -> None:
+    """Refuse options of a greedy coloring that make no sense."""
     if fit not in FITS:
         raise InputError(f"the fit is {fit!r}; expected one of {', '.join(FITS)}")
     if not 0 <= seed < 1 << 63:
         raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
-    if order != "count":
-        raise InputError(f"the order is {order!r}; expected count")
     if isinstance(max_colors, str):
         if max_colors != "proper":
             raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")

@@ -82,6 +82,21 @@ class Batch:
             self, indptr=indptr, ids=ids, tokens=tokens, value_at=new.value_at, values=new.values
         )
 
+    def take(self, rows: npt.NDArray[np.bool_]) -> Batch:
+        """Some of the rows, in their order."""
+        lengths = np.diff(self.indptr)
+        entries = np.repeat(rows, lengths)
+        with_value = entries[self.value_at]
+        return replace(
+            self,
+            indptr=np.concatenate(([0], np.cumsum(lengths[rows]))),
+            ids=self.ids[entries],
+            labels=None if self.labels is None else self.labels[rows],
+            value_at=np.cumsum(entries)[self.value_at[with_value]] - 1,
+            values=self.values[with_value],
+            numeric=None if self.numeric is None else self.numeric[rows],
+        )
+
     @property
     def has_names(self) -> bool:
         return self.tokens is not None and self.tokens.names is not None

@@ -23,6 +23,7 @@ class Rows:
     vocabulary: int  # the fingerprint of the vocabulary that codes the rows
     elided_values: int = 0  # values other than 1 of sparse features, which count as presence
     unseen: int = 0  # features that the vocabulary does not know, counted once per row
+    unseen_by_row: npt.NDArray[np.uint32] | None = None  # None where every feature is known
 
     @property
     def n_rows(self) -> int:

@@ -69,7 +69,7 @@ class Vocabulary:
     def encode(self, batches: list[Batch], threads: int = 1) -> Rows:
         """Code other data by this vocabulary; features that it does not know are counted.
 
-        The list of batches is emptied on the way, so that their memory can be used again.
+        The list of batches is emptied on the way, and their memory is used again.
         """
         for i, batch in enumerate(batches):
             check_numeric_columns(batch.numeric_names, self.numeric_names)
@@ -130,7 +130,7 @@ def learn(
 
     With `distinct_values`, each value of a sparse feature is a feature of its own, else it is elided.
     With `keep_fields`, the values of scalar columns are never dense, and remember their column.
-    The list of batches is emptied on the way, so that their memory can be used again.
+    The list of batches is emptied on the way, and their memory is used again.
     """
     check_limits(dense_threshold, min_count)
     n_rows = sum(batch.n_rows for batch in batches)
@@ -214,6 +214,7 @@ def _encode(
     indptr = np.zeros(n_rows + 1, np.int64)
     dense = np.zeros((n_rows, len(vocabulary.dense_names)), _dense_type(batches))
     totals = np.zeros((len(batches), 3), np.int64)
+    unseen_by_row = np.zeros(n_rows, np.uint32)
 
     def encode(i: int) -> tuple[int, npt.NDArray[np.uint32]]:
         batch, rows = batches[i], slice(row_starts[i], row_starts[i + 1])
@@ -232,6 +233,7 @@ def _encode(
             len(vocabulary),
             ends,
             block,
+            unseen_by_row[rows],
             totals[i],
         )
         return i, batch.ids[: totals[i, 0]]
@@ -253,6 +255,7 @@ def _encode(
         vocabulary.fingerprint,
         int(elided),
         int(unseen),
+        unseen_by_row if unseen else None,
     )
 
 
@@ -282,7 +285,7 @@ def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, totals):  # type: ignore[no-untyped-def]
+def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, unseen, totals):  # type: ignore[no-untyped-def]
     """Overwrite ids by the codes of sparse features, ascending within a row; values of dense ones.
 
     There are never more codes than ids read, so none is overwritten before it was read.
@@ -300,6 +303,7 @@ def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, to
                 value = values[v]
                 v += 1
             if slot == MISSING:
+                unseen[row] += np.uint32(1)
                 totals[2] += 1
             elif slot < n_sparse:
                 j = at

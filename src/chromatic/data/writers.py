@@ -20,6 +20,7 @@ from chromatic.data.source import COMPRESSED, SUFFIXES
 from chromatic.errors import InputError
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
+TEXT = ("svmlight", "vw")
 ROWS_PER_GROUP = 1 << 16
 
 
@@ -45,16 +46,25 @@ def write(
     if format != "parquet":
         batches = [_fold_numeric(batch) for batch in batches]
     batches = [_ascending(batch) for batch in batches]
+    if format in TEXT:
+        write_text(batches, path, format, threads)
+        return
     with replacing(path) as file:
         if format == "parquet":
             _write_parquet(file, batches)
-        elif format == "npz":
+        else:
             from chromatic.data.npz import write_npz
 
             write_npz(file, batches)
-        else:
-            for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
-                file.write(text.data)
+
+
+def write_text(
+    batches: Iterable[Batch], path: str | os.PathLike[str], format: str, threads: int = 1
+) -> None:
+    """Write batches without numeric columns as text, in the order of their features, as they come."""
+    with replacing(path) as file:
+        for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
+            file.write(text.data)
 
 
 def format_to_write(path: str, format: str | None = None) -> str:
@@ -112,6 +122,10 @@ def _ascending(batch: Batch) -> Batch:
     """Integer features in ascending order within each row."""
     if batch.tokens is not None:
         return batch
+    ascend = np.diff(batch.ids.astype(np.int64), prepend=-1) > 0
+    ascend[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True  # whatever ends the row before
+    if ascend.all():
+        return batch
     rows = np.repeat(np.arange(batch.n_rows), np.diff(batch.indptr))
     order = np.lexsort((batch.ids, rows))
     return batch.with_features(batch.indptr, batch.ids[order], None, batch.all_values()[order])
@@ -119,15 +133,15 @@ def _ascending(batch: Batch) -> Batch:
 
 def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
     """Lines of svmlight or Vowpal Wabbit text."""
-    batch = batch.with_tokens()
-    tokens = batch.tokens
-    assert tokens is not None
-    names = tokens.names
-    if names is None:
-        assert tokens.integers is not None
-        names = Names.of_integers(tokens.integers)
-    else:
+    names = None if batch.tokens is None else batch.tokens.names
+    if names is not None:
         _check_names(names, vw)
+    elif batch.tokens is None and int(batch.ids.max(initial=0)) < 1 << 16:
+        names = Names.of_integers(np.arange(int(batch.ids.max(initial=0)) + 1))
+    else:
+        batch = batch.with_tokens()
+        assert batch.tokens is not None and batch.tokens.integers is not None
+        names = Names.of_integers(batch.tokens.integers)
     values = Names.of_numbers(batch.values)
     labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
     label_texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])

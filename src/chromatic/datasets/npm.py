@@ -1,8 +1,8 @@
 """Names of npm packages: does a package of this name have 50 downloads a month?
 
 A sample of the npm package download-counts 2.20260301.0 (MIT, see npm_names.LICENSE), by a hash of the
-name; another hash decides between training and test rows. What a row has are the words of the name, all
-pairs of them, and the scope.
+name; another hash decides between training and test rows. What a row has are the first words of the name,
+all pairs of them, and the scope.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from importlib import resources
 from itertools import combinations
 
 POPULAR = 50  # downloads a month
+MOST_WORDS = 8  # of a name; a few have dozens
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^-_./@A-Za-z0-9]+")
 
@@ -44,6 +45,6 @@ def features(name: str) -> list[str]:
     ['@types', 'react', 'dom', '2', 'react+dom', 'react+2', 'dom+2']
     """
     scope, name = name.split("/", 1) if name.startswith("@") and "/" in name else ("", name)
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(name)))
+    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(name)))[:MOST_WORDS]
     pairs = [f"{one}+{other}" for one, other in combinations(words, 2)]
     return [scope, *words, *pairs] if scope else words + pairs

@@ -64,7 +64,7 @@ class HashingEncoding:
         from scipy.sparse import csr_array
 
         columns, signs = self._places(self._hashes(batch))
-        entries = signs * batch.all_values(), columns, batch.indptr
+        entries = signs * batch.all_values(), columns, batch.indptr.copy()  # scipy works in place
         matrix = csr_array(entries, shape=(batch.n_rows, self.n_columns))
         if batch.numeric is not None and len(batch.numeric_names):
             columns, signs = self._places(_hash_names(Names.pack(batch.numeric_names)))

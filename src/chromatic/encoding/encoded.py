@@ -47,33 +47,64 @@ class Encoded:
             dense=self.dense[rows],
         )
 
-    def to_batches(self, labels: npt.NDArray[np.float64] | None, first: int = 0) -> Iterator[Batch]:
-        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns."""
-        dense = range(first + self.n_sparse_columns, first + self.n_columns)
-        names = tuple(b"%d" % column for column in dense)
+    def with_dense_folded(self) -> Encoded:
+        """The same columns, the dense ones as entries after each row's others where they are not 0."""
+        n_dense = self.dense.shape[1]
+        if not n_dense:
+            return self
+        indptr = self.indptr + np.concatenate(([0], np.cumsum(np.count_nonzero(self.dense, axis=1))))
+        columns = np.empty(indptr[-1], np.int32)
+        values = np.empty(indptr[-1])
+        old = np.empty(0) if self.values is None else self.values.astype(np.float64)
+        _fold(self.indptr, self.columns, old, self.dense, self.n_sparse_columns, indptr, columns, values)
+        nothing = np.empty((len(self.dense), 0))
+        return Encoded(indptr, columns, values, self.n_columns, nothing)
+
+    def span(self, start: int, stop: int) -> Encoded:
+        """The rows from start to stop."""
+        indptr = self.indptr[start : stop + 1]
+        entries = slice(indptr[0], indptr[-1])
+        values = None if self.values is None else self.values[entries]
+        return replace(
+            self,
+            indptr=indptr - indptr[0],
+            columns=self.columns[entries],
+            values=values,
+            dense=self.dense[start:stop],
+        )
+
+    def to_batches(
+        self, labels: npt.NDArray[np.float64] | None, first: int = 0, *, fold: bool = False
+    ) -> Iterator[Batch]:
+        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns.
+
+        With `fold`, dense columns are entries like the others.
+        """
         for start in range(0, len(self.indptr) - 1, ROWS_PER_BATCH):
-            rows = slice(start, start + ROWS_PER_BATCH)
-            indptr = self.indptr[start : start + ROWS_PER_BATCH + 1]
-            entries = slice(indptr[0], indptr[-1])
-            ids = (self.columns[entries] + first).astype(np.uint32)
-            values = np.ones(len(ids)) if self.values is None else self.values[entries].astype(np.float64)
+            piece = self.span(start, min(start + ROWS_PER_BATCH, len(self.indptr) - 1))
+            if fold:
+                piece = piece.with_dense_folded()
+            dense = range(first + piece.n_sparse_columns, first + piece.n_columns)
+            names = tuple(b"%d" % column for column in dense)
+            ids = (piece.columns + first).astype(np.uint32)
+            values = np.ones(len(ids)) if piece.values is None else piece.values.astype(np.float64)
             yield replace(
-                Batch.of(indptr - indptr[0], ids, None, values),
-                labels=None if labels is None else labels[rows],
-                numeric=self.dense[rows].astype(np.float64) if names else None,
+                Batch.of(piece.indptr, ids, None, values),
+                labels=None if labels is None else labels[start : start + ROWS_PER_BATCH],
+                numeric=piece.dense.astype(np.float64) if names else None,
                 numeric_names=names,
             )
 
     def to_csr(self) -> Any:
         """One scipy matrix of all columns."""
-        from scipy.sparse import csr_array, hstack
+        from scipy.sparse import csr_array
 
-        values = np.ones(len(self.columns)) if self.values is None else self.values
-        shape = len(self.indptr) - 1, self.n_sparse_columns
-        sparse = csr_array((values, self.columns, self.indptr), shape=shape)
-        if not self.dense.shape[1]:
-            return sparse
-        return csr_array(hstack([sparse, csr_array(self.dense)], format="csr"))
+        folded = self.with_dense_folded()
+        values = np.ones(len(folded.columns)) if folded.values is None else folded.values
+        shape = len(folded.indptr) - 1, folded.n_columns
+        # Many learners take 32-bit indices only, and scipy makes all of them as wide as the widest.
+        indptr = folded.indptr.astype(np.int32 if folded.indptr[-1] < 1 << 31 else np.int64)
+        return csr_array((values, folded.columns, indptr), shape=shape)
 
 
 def encode(
@@ -103,6 +134,22 @@ def encode(
         _encode_all_colors(rows.indptr, rows.codes, fold, columns, null[0], null[1], present, indptr, out)
     used = indptr[-1]
     return Encoded(indptr, out[:used], found[:used] if values is not None else None, n_columns, rows.dense)
+
+
+@kernel
+def _fold(indptr, columns, values, dense, first, out_indptr, out_columns, out_values):  # type: ignore[no-untyped-def]
+    """Copy rows, each followed by the dense columns that are not 0; no values means that all are 1."""
+    for row in range(len(indptr) - 1):
+        at = out_indptr[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            out_columns[at] = columns[i]
+            out_values[at] = values[i] if len(values) else 1.0
+            at += 1
+        for d in range(dense.shape[1]):
+            if dense[row, d] != 0.0:
+                out_columns[at] = first + d
+                out_values[at] = dense[row, d]
+                at += 1
 
 
 @kernel

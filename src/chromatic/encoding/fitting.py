@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.coloring import Coloring, color, represent, transpose
+from chromatic.coloring import Coloring, Columns, color, represent, transpose
 from chromatic.data.hashing import mix_integers
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
@@ -23,7 +23,7 @@ from chromatic.encoding.statistics import (
     row_hashes,
     smoothing_of,
 )
-from chromatic.encoding.submodular import Codebook, columns_of, learn_codebook, smoothed
+from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of, learn_codebook
 from chromatic.encoding.target import TargetEncoding, count_moments, values_of
 from chromatic.errors import InputError
 
@@ -42,6 +42,7 @@ class Settings:
     encoding: str = "submodular"
     coloring: str = "balanced"
     max_colors: int | str | None = None
+    min_edge_count: int = 1  # pairs seen in fewer rows may share a color
     leakage: str = "crossfit"
     folds: int = 5
     split_rate: int = 1
@@ -62,10 +63,14 @@ class Settings:
         ):
             if value not in allowed:
                 raise InputError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
-        for name in ("budget", "folds", "split_rate"):
+        for name in ("budget", "min_edge_count", "folds", "split_rate"):
             if not isinstance(getattr(self, name), Integral):
                 raise InputError(f"{name} is {getattr(self, name)!r}; expected a whole number")
         check_budget(self.budget)
+        if self.min_edge_count < 1:
+            raise InputError(f"min_edge_count is {self.min_edge_count}; expected 1 or more")
+        if self.coloring == "fields" and self.min_edge_count > 1:
+            raise InputError("min_edge_count is of no use where coloring is 'fields'; expected 1")
         if self.leakage == "crossfit" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
@@ -217,7 +222,8 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
 def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
     coloring, settings = job.coloring, job.settings
     counted = count_labels(job.kept, job.labels == 1, job.used, job.n_folds)
-    counts, positives = (array.sum(axis=1, dtype=np.int64) for array in (counted.rows, counted.positives))
+    total = counted.total()
+    counts, positives = total.rows[:, 0], total.positives[:, 0]
     prior = positives[-1] / counts[-1]
     smoothing = _smoothing(settings, positives[:-1], counts[:-1], prior)
     codebook = learn_codebook(
@@ -230,23 +236,16 @@ def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
         null=settings.null,
         min_gain=settings.min_gain,
     )
-
-    def columns(positives: Any, counts: Any) -> npt.NDArray[np.int32]:
-        found = columns_of(codebook, coloring.colors, smoothed(positives, counts, prior, smoothing))
-        if settings.unestimated == "null":
-            of_null = codebook.columns[codebook.null_bins]
-            found = np.where(counts == 0, of_null[coloring.colors], found)
-        return found
-
-    whole = columns(positives[:-1], counts[:-1])
+    whole = columns_of(codebook, coloring.colors, codebook.rates)
+    null_instead = settings.unestimated == "null"
+    if null_instead:
+        of_null = codebook.columns[codebook.null_bins]
+        whole = np.where(counts[:-1] == 0, of_null[coloring.colors], whole)
     encoding = SubmodularEncoding(job.data.vocabulary, coloring, codebook, whole, settings.null)
     if settings.leakage != "crossfit":
         return encoding, encoding.encode_kept(job.kept, whole[None]), smoothing
-    others = [
-        columns(positives[:-1] - counted.positives[:-1, f], counts[:-1] - counted.rows[:-1, f])
-        for f in range(job.n_folds)
-    ]
-    return encoding, encoding.encode_kept(job.kept, np.stack(others), job.fold), smoothing
+    by_fold = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
+    return encoding, encoding.encode_kept(job.kept, by_fold, job.fold), smoothing
 
 
 def _fit_target(job: _Job) -> tuple[TargetEncoding, Encoded, float | None]:
@@ -281,6 +280,8 @@ def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float) ->
 
 def _color(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int) -> Coloring:
     columns = transpose(rows, threads)
+    if settings.coloring == "uniform":
+        return _color_uniformly(rows, columns, settings, threads)
     most = max(1, settings.budget // 2)
     palette: int | str
     if settings.max_colors is None and settings.encoding == "submodular":
@@ -290,7 +291,7 @@ def _color(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int)
     elif settings.max_colors is None:
         palette = 1024
     elif settings.max_colors == "paper":
-        proper = color(rows, settings.coloring, columns=columns)
+        proper = _color_greedily(rows, columns, settings, settings.coloring, "proper", None, threads)
         if proper.n_colors <= most:
             return proper
         palette = most
@@ -304,7 +305,41 @@ def _color(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int)
                 "coloring is 'fields' and the data has none; expected a table, read with fields"
             )
         fit, fields = "balanced", vocabulary.fields
-    return color(rows, fit, palette, seed=settings.seed, fields=fields, columns=columns)
+    return _color_greedily(rows, columns, settings, fit, palette, fields, threads)
+
+
+def _color_greedily(
+    rows: Rows,
+    columns: Columns,
+    settings: Settings,
+    fit: str,
+    palette: int | str,
+    fields: npt.NDArray[np.int32] | None,
+    threads: int,
+) -> Coloring:
+    k, seed = settings.min_edge_count, settings.seed
+    if k > 1:
+        from chromatic.coloring.thinned import color_thinned
+
+        return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
+    return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
+
+
+def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:
+    """A palette that the coloring needs is its own choice; where each color costs a column, it must fit."""
+    from chromatic.coloring.uniform import color_uniform
+
+    palette = "proper" if settings.max_colors is None else settings.max_colors
+    k, seed = settings.min_edge_count, settings.seed
+    coloring, _ = color_uniform(rows, palette, k, seed=seed, columns=columns, threads=threads)
+    room = settings.budget - rows.dense.shape[1]
+    costs = settings.encoding == "target" or (settings.encoding == "submodular" and settings.null == "emit")
+    if costs and coloring.n_colors > room:
+        raise InputError(
+            f"the budget leaves {room} columns and the uniform coloring of pairs seen in {k} rows or more "
+            f"has {coloring.n_colors:,} colors; expected a larger budget, or a larger min_edge_count"
+        )
+    return coloring
 
 
 def _folds(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import inlined, kernel, prefetch
 from chromatic.data.rows import Rows
 
 U64 = np.uint64
+LOWER_HALF = np.int64(0xFFFFFFFF)
 SMOOTHING_BOUNDS = (0.1, 1000.0)
 
 
@@ -18,21 +19,33 @@ SMOOTHING_BOUNDS = (0.1, 1000.0)
 class LabelCounts:
     """How many rows of each fold have each feature, and how many of those are positive.
 
-    The last line of each array is of the rows themselves, feature or not.
+    Both numbers are in one word, the positives in its upper half: a feature's counts are in one place
+    of memory, and sums and differences of words are those of both. The last line is of the rows
+    themselves, feature or not.
     """
 
-    rows: npt.NDArray[np.int32]  # (features + 1) × folds
-    positives: npt.NDArray[np.int32]
+    packed: npt.NDArray[np.int64]  # (features + 1) × folds
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        return self.packed & LOWER_HALF
+
+    @property
+    def positives(self) -> npt.NDArray[np.int64]:
+        return self.packed >> 32
+
+    def total(self) -> LabelCounts:
+        """The counts of all folds together, in one fold."""
+        return LabelCounts(self.packed.sum(axis=1, keepdims=True))
 
 
 def count_labels(
     rows: Rows, positive: npt.NDArray[np.bool_], fold: npt.NDArray[np.int32], n_folds: int
 ) -> LabelCounts:
     """Count features by label and fold; rows of a negative fold are left out."""
-    counts = np.zeros((rows.n_features + 1, n_folds), np.int32)
-    positives = np.zeros((rows.n_features + 1, n_folds), np.int32)
-    _count_labels(rows.indptr, rows.codes, positive, fold, counts, positives)
-    return LabelCounts(counts, positives)
+    packed = np.zeros((rows.n_features + 1, n_folds), np.int64)
+    _count_labels(rows.indptr, rows.codes, positive, fold, packed)
+    return LabelCounts(packed)
 
 
 def row_hashes(rows: Rows, keys: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
@@ -95,18 +108,20 @@ def smoothing_of(positives: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 
 
 @kernel
-def _count_labels(indptr, codes, positive, fold, counts, positives):  # type: ignore[no-untyped-def]
-    everything = len(counts) - 1
+def _count_labels(indptr, codes, positive, fold, packed):  # type: ignore[no-untyped-def]
+    everything = len(packed) - 1
+    n_folds = packed.shape[1]
+    flat = packed.reshape(-1)
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
             continue
-        y = np.int32(positive[row])
-        counts[everything, f] += np.int32(1)
-        positives[everything, f] += y
+        one = np.int64(1) + (np.int64(positive[row]) << 32)
+        packed[everything, f] += one
         for i in range(indptr[row], indptr[row + 1]):
-            counts[codes[i], f] += np.int32(1)
-            positives[codes[i], f] += y
+            if i + 16 < len(codes):
+                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+            packed[codes[i], f] += one
 
 
 @inlined

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.quantize import Groups, quantize
+from chromatic.encoding.statistics import LOWER_HALF, LabelCounts
 
 Integers = npt.NDArray[np.int64]
 RARE = 64
@@ -109,6 +110,28 @@ def columns_of(
     return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
 
 
+def columns_by_fold(
+    codebook: Codebook,
+    colors: npt.NDArray[np.int32],
+    counted: LabelCounts,
+    columns: npt.NDArray[np.int32],
+    *,
+    null_instead: bool = False,
+) -> npt.NDArray[np.int32]:
+    """For each fold the column of each feature by the rows of the other folds.
+
+    `columns` are those by all rows: where a fold has no row of a feature, they hold. A feature without
+    any other row has the prior's column or, with `null_instead`, null's.
+    """
+    n_folds = counted.packed.shape[1]
+    found = np.empty((n_folds, len(colors)), np.int32)
+    of_null = codebook.columns[codebook.null_bins] if null_instead else np.empty(0, np.int32)
+    bins = codebook.bin_starts, codebook.cuts, codebook.columns
+    smoothing = codebook.prior, codebook.smoothing
+    _find_out_of_fold(counted.packed, colors, columns, bins, smoothing, of_null, found)
+    return found
+
+
 def bins_of(
     colors: npt.NDArray[np.integer],
     rates: npt.NDArray[np.float64],
@@ -194,14 +217,41 @@ def _label_entropy(prior: float) -> float:
     return float(-sum(p * np.log(p) for p in (prior, 1 - prior) if p > 0))
 
 
+@inlined
+def _bisect(rate, bin_starts, cuts, color):  # type: ignore[no-untyped-def]
+    low, high = bin_starts[color], bin_starts[color + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if rate <= cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @kernel
 def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untyped-def]
     for i in range(len(rates)):
-        low, high = bin_starts[colors[i]], bin_starts[colors[i] + 1] - 1
-        while low < high:
-            middle = (low + high) // 2
-            if rates[i] <= cuts[middle]:
-                high = middle
-            else:
-                low = middle + 1
-        bins[i] = low
+        bins[i] = _bisect(rates[i], bin_starts, cuts, colors[i])
+
+
+@kernel
+def _find_out_of_fold(packed, colors, columns, bins, smoothing, of_null, found):  # type: ignore[no-untyped-def]
+    bin_starts, cuts, bin_columns = bins
+    prior, weight = smoothing
+    for v in range(len(colors)):
+        total = np.int64(0)
+        for f in range(packed.shape[1]):
+            total += packed[v, f]
+        for f in range(packed.shape[1]):
+            if packed[v, f] == 0:
+                found[f, v] = columns[v]
+                continue
+            others = total - packed[v, f]
+            count, positives = others & LOWER_HALF, others >> 32
+            if count == 0 and len(of_null) > 0:
+                found[f, v] = of_null[colors[v]]
+                continue
+            below = count + weight
+            rate = (positives + weight * prior) / below if below > 0.0 else prior
+            found[f, v] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]

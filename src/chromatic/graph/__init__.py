@@ -1,0 +1,1 @@
+"""The co-occurrence graph, for study and for guarantees."""

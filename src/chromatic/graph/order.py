@@ -1,0 +1,291 @@
+"""Orders of the features by degree: largest first, smallest last, and the prefix that is held out.
+
+Features are taken out of the graph one by one, the one with the largest (or smallest) degree among those
+left next. Matula and Beck keep the features sorted by degree in one array, cut into buckets: a
+neighbor that loses an edge swaps places with the first of its bucket, so each edge costs one step.
+The neighbors are counted from the rows when they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel, prefetch
+from chromatic._threads import ordered_map
+from chromatic.data.rows import Rows
+from chromatic.data.transpose import Columns, transpose
+from chromatic.errors import InputError
+from chromatic.graph.pairs import Pairs, count
+
+ORDERS = ("count", "degree", "largest-first", "smallest-last")
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """W: the features with the largest degrees, to be taken out of the graph of edges seen k times."""
+
+    k: int
+    features: Integers  # in the order in which they were taken
+    max_degree: int  # of the graph that is left, Δ_f
+    n_edges: int  # of the graph that is left
+
+
+@dataclass(frozen=True)
+class SmallestLast:
+    """An order in which every feature has at most `degeneracy` neighbors before it."""
+
+    order: Integers
+    degeneracy: int
+
+
+def hold_out(
+    rows: Rows,
+    pairs: Pairs,
+    ks: Iterable[int] | None = None,
+    *,
+    columns: Columns | None = None,
+    threads: int = 1,
+) -> list[HeldOut]:
+    """For each k, by default up to pairs.max_k, the smallest largest-first prefix W with |W| >= 2 Δ_f.
+
+    >>> from chromatic.data import Reader
+    >>> star = [["hub", f"leaf{i}"] for i in range(9)]
+    >>> rows = Reader().read(star, dense_threshold=2).rows
+    >>> [(w.features.tolist(), w.max_degree) for w in hold_out(rows, count(rows))]
+    [([0], 0)]
+    """
+    neighbors = _Neighbors(rows, columns or transpose(rows, threads))
+
+    def one(k: int) -> HeldOut:
+        return _hold_out(neighbors, pairs.degree(k), k)
+
+    return list(ordered_map(one, range(1, pairs.max_k + 1) if ks is None else ks, threads))
+
+
+def largest_first(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1) -> Integers:
+    """The features, each with the largest degree in the graph of those that follow it."""
+    columns = columns or transpose(rows, threads)
+    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+    return _take_out(rows, columns, degrees, k, _LARGEST)[0]
+
+
+def smallest_last(
+    rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1
+) -> SmallestLast:
+    """The features, each with the smallest degree in the graph of those before it, and the degeneracy.
+
+    >>> from chromatic.data import Reader
+    >>> rows = Reader().read([["a", "b", "c"], ["a", "d"], ["d", "e"]], dense_threshold=2).rows
+    >>> smallest_last(rows).degeneracy
+    2
+    """
+    columns = columns or transpose(rows, threads)
+    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+    taken, at_removal = _take_out(rows, columns, degrees, k, _SMALLEST)
+    return SmallestLast(taken[::-1].copy(), int(at_removal.max(initial=0)))
+
+
+def ordered(rows: Rows, order: str, k: int = 1, *, columns: Columns, threads: int = 1) -> Integers:
+    """The features in the order that `order` names; ties go by count."""
+    if order == "count":
+        return np.arange(rows.n_features)
+    if order == "degree":
+        degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+        return np.argsort(-degrees.astype(np.int64), kind="stable")
+    if order == "largest-first":
+        return largest_first(rows, k, columns=columns, threads=threads)
+    if order == "smallest-last":
+        return smallest_last(rows, k, columns=columns, threads=threads).order
+    raise InputError(f"the order is {order!r}; expected one of {', '.join(ORDERS)}")
+
+
+class _Neighbors:
+    """The neighbors of features, counted from the rows when they are asked for.
+
+    What is held out for one k is mostly held out for the next, and has many rows to walk through: edges
+    seen twice or more are remembered, as long as they are fewer than the entries of the rows.
+    """
+
+    def __init__(self, rows: Rows, columns: Columns) -> None:
+        self.data = rows.indptr, rows.codes, columns.indptr, columns.rows
+        self.n_features = rows.n_features
+        self.room = len(rows.codes)
+        self.known: dict[int, tuple[Codes, Codes]] = {}
+
+    def of(self, v: int, k: int, scratch: tuple[Codes, ...]) -> tuple[Codes, Codes]:
+        """Neighbors seen with v, and in how many rows; with k > 1 perhaps not those seen once."""
+        if k > 1 and v in self.known:
+            return self.known[v]
+        n = _count_neighbors(self.data, v, *scratch)
+        found, seen = (array[:n].copy() for array in scratch[1:])
+        often = seen > 1
+        size = int(often.sum())
+        if v not in self.known and size <= self.room:
+            self.room -= size
+            self.known[v] = found[often], seen[often]
+        return found, seen
+
+
+def _hold_out(neighbors: _Neighbors, degrees: Codes, k: int) -> HeldOut:
+    n_edges = int(degrees.sum(dtype=np.int64)) // 2
+    degrees = degrees[: int(degrees.nonzero()[0].max(initial=-1)) + 1].copy()
+    buckets = _buckets(degrees)
+    removed = np.zeros(len(degrees), np.bool_)
+    scratch = tuple(np.zeros(neighbors.n_features, np.uint32) for _ in range(3))
+    taken: list[int] = []
+    while len(taken) < len(degrees):
+        v = int(buckets[1][len(degrees) - 1 - len(taken)])
+        if len(taken) >= 2 * int(degrees[v]):
+            return HeldOut(k, np.array(taken, np.int64), int(degrees[v]), n_edges)
+        taken.append(v)
+        removed[v] = True
+        n_edges -= int(degrees[v])
+        _lower_neighbors(*neighbors.of(v, k, scratch), k, removed, degrees, *buckets)
+    return HeldOut(k, np.array(taken, np.int64), 0, n_edges)
+
+
+_LARGEST, _SMALLEST = 0, 1
+
+
+def _take_out(rows: Rows, columns: Columns, degrees: Codes, k: int, rule: int) -> tuple[Integers, Codes]:
+    """All features as they are taken, and their degrees then."""
+    n: int = int((columns.counts >= k).sum())  # features of fewer rows, the last ones, have no such edge
+    rare = np.arange(n, rows.n_features)
+    degrees = degrees[:n].copy()
+    taken, at_removal = np.empty(n, np.int64), np.empty(n, np.uint32)
+    _remove(
+        (rows.indptr, rows.codes, columns.indptr, columns.rows),
+        (rule, k),
+        degrees,
+        _buckets(degrees),
+        np.zeros(n, np.bool_),
+        (np.zeros(n, np.uint32), np.zeros(n, np.uint32)),
+        (taken, at_removal),
+    )
+    parts = (taken, rare) if rule == _LARGEST else (rare[::-1], taken)
+    return np.concatenate(parts), at_removal
+
+
+def _buckets(degrees: Codes) -> tuple[Integers, Codes, Codes]:
+    """Where the features of each degree begin, the features by degree, and the place of each."""
+    starts = np.zeros(int(degrees.max(initial=0)) + 2, np.int64)
+    order, place = np.zeros(len(degrees), np.uint32), np.zeros(len(degrees), np.uint32)
+    _sort_by_degree(degrees, starts, order, place)
+    return starts, order, place
+
+
+@kernel
+def _sort_by_degree(degrees, starts, order, place):  # type: ignore[no-untyped-def]
+    """A counting sort, ascending; of equal degrees the later feature stands first."""
+    for v in range(len(degrees)):
+        starts[np.int64(degrees[v]) + 1] += 1
+    for d in range(1, len(starts)):
+        starts[d] += starts[d - 1]
+    for v in range(len(degrees) - 1, -1, -1):
+        degree = np.int64(degrees[v])
+        order[starts[degree]] = np.uint32(v)
+        place[v] = np.uint32(starts[degree])
+        starts[degree] += 1
+    for d in range(len(starts) - 1, 0, -1):
+        starts[d] = starts[d - 1]
+    starts[0] = 0
+
+
+@inlined
+def _fetch_ahead(indptr, codes, col_rows, i):  # type: ignore[no-untyped-def]
+    """Ask the cache for rows that the loop will want: where one begins, then what it has."""
+    if i + 16 < len(col_rows):
+        prefetch(indptr, np.int64(col_rows[i + 16]))
+        prefetch(codes, indptr[np.int64(col_rows[i + 8])])
+
+
+@inlined
+def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-def]
+    """Take an edge from u: it swaps places with the first of its bucket, which then begins later.
+
+    Where features leave at the front, buckets may begin before it on paper; nothing does in truth.
+    """
+    d = np.int64(degrees[u])
+    at = max(starts[d], np.int64(front))
+    here = np.int64(place[u])
+    first = order[at]
+    order[at] = np.uint32(u)
+    order[here] = first
+    place[first] = np.uint32(here)
+    place[u] = np.uint32(at)
+    starts[d] = at + 1
+    degrees[u] -= np.uint32(1)
+
+
+@kernel
+def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignore[no-untyped-def]
+    """Take all features out, by the largest or by the smallest degree."""
+    indptr, codes, col_indptr, col_rows = data
+    rule, k = task
+    starts, order, place = buckets
+    met, touched = scratch
+    taken, at_removal = out
+    n = len(degrees)
+    for step in range(n):
+        front = step + 1 if rule == 1 else 0
+        v = np.int64(order[step] if rule == 1 else order[n - 1 - step])
+        taken[step] = v
+        at_removal[step] = degrees[v]
+        removed[v] = True
+        if degrees[v] == 0:
+            continue
+        n_met = 0
+        for i in range(col_indptr[v], col_indptr[v + 1]):
+            _fetch_ahead(indptr, codes, col_rows, i)
+            row = np.int64(col_rows[i])
+            for j in range(indptr[row], indptr[row + 1]):
+                u = codes[j]
+                if u >= n:
+                    break
+                if not removed[u]:
+                    if met[u] == 0:
+                        touched[n_met] = u
+                        n_met += 1
+                    met[u] += np.uint32(1)
+        for t in range(n_met):
+            u = np.int64(touched[t])
+            if np.int64(met[u]) >= k:
+                _lower(u, degrees, starts, order, place, front)
+            met[u] = np.uint32(0)
+
+
+@kernel
+def _count_neighbors(data, v, met, touched, seen):  # type: ignore[no-untyped-def]
+    """All that share rows with v, and how many; touched[:n] and seen[:n] have them."""
+    indptr, codes, col_indptr, col_rows = data
+    n = np.int64(0)
+    for i in range(col_indptr[v], col_indptr[v + 1]):
+        _fetch_ahead(indptr, codes, col_rows, i)
+        row = np.int64(col_rows[i])
+        for j in range(indptr[row], indptr[row + 1]):
+            u = codes[j]
+            if u != v:
+                if met[u] == 0:
+                    touched[n] = u
+                    n += 1
+                met[u] += np.uint32(1)
+    for t in range(n):
+        seen[t] = met[touched[t]]
+        met[touched[t]] = np.uint32(0)
+    return n
+
+
+@kernel
+def _lower_neighbors(neighbors, seen, k, removed, degrees, starts, order, place):  # type: ignore[no-untyped-def]
+    """Take an edge from each neighbor that is left and was seen k times or more."""
+    for t in range(len(neighbors)):
+        u = np.int64(neighbors[t])
+        if np.int64(seen[t]) >= k and not removed[u]:
+            _lower(u, degrees, starts, order, place, 0)

@@ -1,0 +1,1 @@
+"""Learners on encoded rows, and one way to compare them."""

@@ -1,0 +1,309 @@
+"""One way to compare encoders and learners: a grid of cells, each the same protocol.
+
+Fit the encoder on the training rows, train the learner on their columns, measure on the test rows. Every
+cell has a process of its own, so that its memory is its own and its death is not the grid's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._files import replacing
+from chromatic.encoding.encoded import Encoded
+from chromatic.errors import InputError, in_file
+from chromatic.learn.boosting import LightGBM
+from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
+from chromatic.learn.extras import optional
+from chromatic.learn.inputs import Layout
+from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
+
+NETWORKS = ("fm", "nfm", "deepfm", "wd")
+LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
+CHOOSE = ("lr",)  # learners with something to choose
+FIGURES = {
+    "columns": int,
+    "parameters": int,
+    "log_loss": float,
+    "train_log_loss": float,
+    "auc": float,
+    "accuracy": float,
+    "encode_seconds": float,
+    "train_seconds": float,
+    "peak_mb": float,
+}
+
+Result = dict[str, Any]
+
+
+def evaluate(
+    split: Split,
+    encoders: Sequence[str] = ("cl-sm",),
+    learners: Sequence[str] = ("vw",),
+    budgets: Sequence[int] = (1024,),
+    *,
+    out: str | None = None,
+    validation: str = "random",
+    seed: int = 0,
+    threads: int = 1,
+    isolated: bool = True,
+) -> Iterator[Result]:
+    """The results of a grid, one by one, encoder by encoder.
+
+    What a learner has to choose it chooses on a fifth of the training rows, `validation`: at random, or
+    the last, as rows after the training rows will be.
+
+    A cell that fails, or that makes no sense, has an `error` and no figures. With `out`, a Parquet file,
+    the cells that are in it are not run again, and each result is written when it is there.
+    """
+    _check(encoders, ENCODERS, "encoder")
+    _check(learners, LEARNERS, "learner")
+    _check([validation], VALIDATIONS, "validation")
+    data = split.fingerprint
+    kept = _read(out) if out is not None and os.path.exists(out) else []
+    for encoder in dict.fromkeys(encoders):
+        for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
+            columns = _Columns(split, encoder, budget, threads, seed, validation)
+            for learner in dict.fromkeys(learners):
+                cell = {
+                    "encoder": encoder,
+                    "learner": learner,
+                    "budget": budget,
+                    "seed": seed,
+                    "validation": validation,
+                    "data": data,
+                }
+                result = next((old for old in kept if _is_done(old, cell)), None)
+                if result is None:
+                    result = cell | _run_cell(cell, columns, threads, isolated)
+                    kept = [old for old in kept if not _is_cell(old, cell)] + [result]
+                    if out is not None:
+                        _write(out, kept)
+                yield result
+
+
+def why_not(encoder: str, learner: str) -> str | None:
+    """What is wrong with a pair, and what to take instead; None where it makes sense.
+
+    >>> why_not("cl-sm", "vw")
+    """
+    if encoder == "cl-ft" and learner in ("vw", "lr"):
+        return (
+            f"codes of categories are no numbers for {learner}; take cl-sm, cl-te, ft or ht with it, or "
+            f"cl-ft with {', '.join(NETWORKS)} or lightgbm"
+        )
+    return None
+
+
+class _Columns:
+    """What an encoder makes, made when the first learner asks."""
+
+    def __init__(
+        self, split: Split, encoder: str, budget: int | None, threads: int, seed: int, validation: str
+    ) -> None:
+        def make(split: Split) -> Pair:
+            return encode_pair(split, encoder, budget or 0, threads=threads, seed=seed)
+
+        self.make: Callable[[], Pair] = lambda: make(split)
+        self.make_within: Callable[[], Pair] = lambda: make(split.within(validation, seed))
+        self.pair: Pair | None = None
+        self.error: Exception | None = None
+        self.seconds = 0.0
+
+    def get(self) -> tuple[Pair, float]:
+        """The columns, and how long it took to make them."""
+        if self.error is not None:
+            raise self.error
+        if self.pair is None:
+            start = time.perf_counter()
+            try:
+                self.pair = self.make()
+            except Exception as error:
+                self.error = error
+                raise
+            self.seconds = time.perf_counter() - start
+        return self.pair, self.seconds
+
+
+def _run_cell(cell: Result, columns: _Columns, threads: int, isolated: bool) -> Result:
+    figures: Result = dict.fromkeys(FIGURES)
+    try:
+        refused = why_not(cell["encoder"], cell["learner"])
+        if refused is not None:
+            raise InputError(refused)
+        pair, seconds = columns.get()
+        figures |= {"columns": pair.train.n_columns, "encode_seconds": seconds}
+        within = columns.make_within() if cell["learner"] in CHOOSE else None
+        run = _in_a_process if isolated else measure
+        return figures | run(cell["learner"], pair, within, cell["seed"], threads) | {"error": None}
+    except Exception as error:  # whatever it is, the other cells go on
+        told = str(error) or type(error).__name__
+        return figures | {
+            "error": told if isinstance(error, InputError) else f"{type(error).__name__}: {told}"
+        }
+
+
+def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Result:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        try:
+            return pool.submit(measure, learner, pair, within, seed, threads).result()
+        except BrokenProcessPool as error:
+            raise InputError(
+                "the learner's process died, as one does that runs out of memory; take a smaller budget"
+            ) from error
+
+
+def measure(
+    learner: str, pair: Pair, within: Pair | None = None, seed: int = 0, threads: int = 1
+) -> Result:
+    """Train a learner on a pair, and tell how well it does; it chooses on `within` what it has to."""
+    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+    start = time.perf_counter()
+    made = _learner(learner, pair, within, seed, threads)
+    made.fit(pair.train, pair.y)
+    seconds = time.perf_counter() - start
+    probabilities = made.predict(pair.test)
+    both = len(np.unique(pair.y_test)) == 2
+    return {
+        "parameters": made.n_parameters,
+        "log_loss": float(log_loss(pair.y_test, probabilities, labels=[0, 1])),
+        "train_log_loss": float(log_loss(pair.y, made.predict(pair.train), labels=[0, 1])),
+        "auc": float(roc_auc_score(pair.y_test, probabilities)) if both else None,
+        "accuracy": float(accuracy_score(pair.y_test, probabilities > 0.5)),
+        "train_seconds": seconds,
+        "peak_mb": _peak_mb(),
+    }
+
+
+class Learner(Protocol):
+    """What the learners have in common."""
+
+    n_parameters: int
+
+    def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Any:
+        """Train on rows and labels of 0 and 1."""
+
+    def predict(self, columns: Encoded) -> npt.NDArray[np.float64]:
+        """The probability of the label 1 of each row."""
+
+
+class _NetworkLearner:
+    def __init__(self, name: str, field_dims: npt.NDArray[np.int64] | None, seed: int) -> None:
+        from chromatic.learn.classifier import NetworkClassifier
+
+        self.network = NetworkClassifier(name, field_dims=field_dims, random_state=seed, verbose=1)
+
+    def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> None:
+        self.network.fit(columns, y)
+        self.n_parameters: int = self.network.n_parameters_
+
+    def predict(self, columns: Encoded) -> npt.NDArray[np.float64]:
+        return self.network.predict_proba(columns)[:, 1]
+
+
+def _learner(name: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Learner:
+    """A learner that suits a pair, its library imported."""
+    if name == "vw":
+        optional("vowpalwabbit")
+        return VowpalWabbit()
+    if name == "lightgbm":
+        optional("lightgbm")
+        return LightGBM(pair.field_dims is not None, threads, seed)
+    if name == "lr":
+        if within is None:
+            return Logistic()
+        return Logistic(choose_strength(within.train, within.y, within.test, within.y_test))
+    optional("torch")
+    _check_memory(name, pair)
+    return _NetworkLearner(name, pair.field_dims, seed)
+
+
+def _check_memory(learner: str, pair: Pair) -> None:
+    """A network's numbers, their gradients and two moments of these are held at once."""
+    from chromatic.learn.networks import ARCHITECTURES, count_parameters
+
+    layout = Layout.of(pair.train, pair.field_dims)
+    needed = 16 * count_parameters(ARCHITECTURES[learner], len(layout.fields), layout.n_fields)
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    if needed > 0.7 * there:
+        raise InputError(
+            f"{learner} on {pair.train.n_columns:,} columns needs {needed / 2**30:.1f} GB and there are "
+            f"{there / 2**30:.1f}; take a smaller budget, or cl-ft, whose layers depend on the colors alone"
+        )
+
+
+def _peak_mb() -> float:
+    """The most memory that this process has had."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    except OSError:
+        import resource
+        import sys
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+            2**20 if sys.platform == "darwin" else 1024
+        )
+
+
+def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            raise InputError(f"the {what} is {name!r}; expected one of {', '.join(known)}")
+
+
+def _is_cell(old: Result, cell: Result) -> bool:
+    return all(old[key] == value for key, value in cell.items())
+
+
+def _is_done(old: Result, cell: Result) -> bool:
+    return old["error"] is None and _is_cell(old, cell)
+
+
+def _schema() -> Any:
+    import pyarrow as pa
+
+    kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+    fields = {
+        "encoder": str,
+        "learner": str,
+        "budget": int,
+        **FIGURES,
+        "error": str,
+        "seed": int,
+        "validation": str,
+        "data": str,
+    }
+    return pa.schema([(name, kinds[kind]) for name, kind in fields.items()])
+
+
+def _write(path: str, results: list[Result]) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with replacing(path) as file:
+        parquet.write_table(pa.Table.from_pylist(results, _schema()), file)
+
+
+def _read(path: str) -> list[Result]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise in_file(path, None, f"is no Parquet file ({error}); name another for the results") from error
+    if not table.schema.equals(_schema()):
+        raise in_file(path, None, "has no results of a grid in it; name another file")
+    results: list[Result] = table.to_pylist()
+    return results

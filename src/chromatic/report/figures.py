@@ -1,0 +1,198 @@
+"""The figures of the paper's appendix, for any data: PNG files."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any
+
+from chromatic._files import replacing
+from chromatic.errors import InputError
+from chromatic.graph.study import Study
+
+BLUE, ORANGE, GREEN, RED, GRAY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#666666"
+STYLE: Any = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e5e5e5",
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+}
+
+
+def folder_for_figures(folder: str | os.PathLike[str]) -> str:
+    """Make a folder for figures where it is missing; refuse early what would fail late."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            "matplotlib is not installed; expected it for figures: pip install 'chromatic-learning[report]'"
+        ) from error
+    folder = os.fspath(folder)
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise InputError(f"{folder}: is a file; expected a folder for the figures")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def draw_graph_figures(
+    study: Study, prices: list[dict[str, Any]], folder: str | os.PathLike[str]
+) -> list[str]:
+    """Write the figures into a folder, which is made where it is missing; their paths."""
+    folder = folder_for_figures(folder)
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    k = study.suggested_k
+    drawings: dict[str, Callable[[Any], None]] = {
+        "new-edges": lambda axes: _new_edges(axes, study.per_k, "New edges of a row, all features"),
+        "colors-needed": lambda axes: _colors_needed(axes, study),
+        "new-edges-filtered": lambda axes: _new_edges(
+            axes, study.filtered, "New edges of a row, without the held-out features"
+        ),
+        "colors-needed-filtered": lambda axes: _colors_needed_filtered(axes, study),
+        "collisions": lambda axes: _collisions(axes, prices, study.held_out[k - 1]),
+    }
+    paths = []
+    with matplotlib.rc_context(STYLE):
+        for name, draw in drawings.items():
+            figure = Figure(figsize=(6.4, 4.2), dpi=120, layout="constrained")
+            draw(figure.subplots())
+            paths.append(os.path.join(folder, f"{name}.png"))
+            with replacing(paths[-1]) as file:
+                figure.savefig(file, format="png", metadata={"Software": None})
+    return paths
+
+
+def _new_edges(axes: Any, series: dict[str, list[Any]], title: str) -> None:
+    ks = series["k"]
+    for color, name, estimate, seen in (
+        (BLUE, "all pairs", "good_turing", "new_edges"),
+        (GREEN, "pairs of known features", "good_turing_seen", "new_edges_seen"),
+    ):
+        axes.plot(ks, series[estimate], color=color, label=f"estimated, {name}")
+        if seen in series:
+            some = [i for i, k in enumerate(ks) if k <= 8 or k % 2 ** (k.bit_length() - 3) == 0]
+            points = [ks[i] for i in some], [series[seen][i] for i in some]
+            options = {"marker": "o", "markersize": 5, "linestyle": "none", "markerfacecolor": "white"}
+            axes.plot(*points, color=color, label=f"in test rows, {name}", **options)
+    _over_k(axes, ks)
+    axes.set(title=title, ylabel="pairs seen fewer than k times, a row")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="best", ncols=2 if "new_edges" in series else 1)
+
+
+def _colors_needed(axes: Any, study: Study) -> None:
+    series, ks = study.per_k, study.per_k["k"]
+    axes.plot(ks, series["colors_needed"], color=BLUE, label="$m$, colors needed")
+    axes.plot(
+        ks,
+        [2 * d or None for d in series["max_degree"]],
+        "--",
+        color=ORANGE,
+        label=r"$2\Delta$, twice the largest degree",
+    )
+    parts = zip(series["colors_needed"], series["max_degree"], series["good_turing"], strict=True)
+    deviation = [needed - 2 * degree - new for needed, degree, new in parts]
+    axes.plot(ks, deviation, "-.", color=RED, label="deviation of the estimate")
+    axes.plot(ks, series["good_turing"], ":", color=GREEN, label="new edges of a row")
+    _over_k(axes, ks)
+    _log(axes)
+    axes.set(title="Colors that a guarantee needs, all features colored", ylabel="colors")
+    axes.legend(loc="best")
+
+
+def _colors_needed_filtered(axes: Any, study: Study) -> None:
+    ks = study.per_k["k"]
+    axes.plot(ks, study.per_k["colors_needed"], color=GRAY, label="$m$, nothing held out")
+    axes.plot(ks, study.filtered["colors_needed"], color=BLUE, label="$m_f$, with held-out features")
+    axes.plot(
+        ks,
+        _positive(study.filtered["held_out"]),
+        "--",
+        color=ORANGE,
+        label="$|W|$, held-out features",
+    )
+    best = study.suggested_k
+    fewest = study.filtered["colors_needed"][best - 1]
+    axes.plot([best], [fewest], "o", color=RED, markersize=7)
+    axes.annotate(
+        f"fewest: {fewest:,.0f} at k = {best}",
+        (best, fewest),
+        xytext=(8, -14),
+        textcoords="offset points",
+        color=RED,
+    )
+    _over_k(axes, ks)
+    _log(axes)
+    axes.set(title="Colors that a guarantee needs, with and without held-out features", ylabel="colors")
+    axes.legend(loc="best")
+
+
+def _collisions(axes: Any, prices: list[dict[str, Any]], held: Any) -> None:
+    tested = any(price["collisions"] is not None for price in prices)
+    for fit, color in (("random", GREEN), ("uniform", BLUE)):
+        chosen = [price for price in prices if price["coloring"] == fit]
+        label = "random" if fit == "random" else f"uniform, k = {held.k}"
+        colors = [price["colors"] for price in chosen]
+        if tested:
+            seen = _positive([price["collisions"] for price in chosen])
+            axes.plot(colors, seen, "o-", color=color, markersize=5, label=f"{label}: in test rows")
+        expected = _positive([price["expected"] for price in chosen])
+        axes.plot(colors, expected, "--", color=color, label=f"{label}: promised")
+    for fit, color in (("first-fit", RED), ("balanced", ORANGE)):
+        [price] = [price for price in prices if price["coloring"] == fit]
+        label = f"{fit}: {price['colors']:,} colors"
+        if price["collisions"]:
+            axes.plot(price["colors"], price["collisions"], "s", color=color, markersize=7, label=label)
+        else:
+            axes.axvline(price["colors"], color=color, linewidth=1, label=label)
+    at = len(held.features) + 2 * held.max_degree
+    if at:
+        axes.axvline(at, color=GRAY, linewidth=1, linestyle=":", label=f"$|W| + 2\\Delta_f$ = {at:,}")
+    axes.set_xscale("log")
+    _log(axes)
+    _plain(axes.xaxis)
+    what = "collisions of a test row" if tested else "collisions promised for a new row"
+    axes.set(title="Collisions against colors", xlabel="colors", ylabel=what)
+    axes.legend(loc="best")
+
+
+def _over_k(axes: Any, ks: list[int]) -> None:
+    axes.set_xlabel("k: pairs seen in k rows or more are edges")
+    if len(ks) > 16:
+        axes.set_xscale("log", base=2)
+    _plain(axes.xaxis)
+    axes.set_xticks([k for k in (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096) if k <= ks[-1]])
+
+
+def _positive(values: list[Any]) -> list[float]:
+    """Values for a logarithmic axis, with gaps where there is none."""
+    return [value if value else math.nan for value in values]
+
+
+def _log(axes: Any) -> None:
+    heights = [y for line in axes.get_lines() if len(line.get_xdata()) > 2 for y in line.get_ydata()]
+    if any(y > 0 for y in heights):
+        axes.set_yscale("log")
+        _plain(axes.yaxis)
+
+
+def _plain(axis: Any) -> None:
+    """Numbers as people write them; on a short logarithmic axis also 2 and 5 of each decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "log" and axis.axis_name == "x" and high < 200 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
+    )
+    axis.set_minor_formatter(NullFormatter())
