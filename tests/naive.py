@@ -4,9 +4,6 @@ import math
 import re
 from collections import Counter
 from functools import cache
-from itertools import pairwise
-
-
 from itertools import accumulate, chain, combinations, pairwise
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")

@@ -12,7 +12,18 @@ from typing import Annotated, Any
 import typer
 
 import chromatic
-from chromatic.cli import convert, demo, describe, evaluate, fit, graph, inspect, options, transform
+from chromatic.cli import (
+    convert,
+    datasets,
+    demo,
+    describe,
+    evaluate,
+    fit,
+    graph,
+    inspect,
+    options,
+    transform,
+)
 from chromatic.errors import InputError
 
 app = typer.Typer(
@@ -66,6 +77,15 @@ for command in (
     evaluate.evaluate,
 ):
     app.command()(guarded(options.expanded(command)))
+
+_datasets = typer.Typer(
+    help="The paper's data sets: list them, get them, make data like them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(_datasets, name="datasets")
+for one in (datasets.list_, datasets.get, datasets.make):
+    _datasets.command(one.__name__.rstrip("_"))(guarded(options.expanded(one)))
 
 
 def _version(asked: bool) -> None:

@@ -88,10 +88,7 @@ def text(
     >>> b"".join(text(shape_of("kdd12"), 1)).split()[0]
     b'0'
     """
-    if rows < 1 or first < 0 or first + rows > MOST_ROWS:
-        raise InputError(f"rows {first} to {first + rows} were asked for; expected 1 to {MOST_ROWS}")
-    if not 0 <= seed < 1 << 63:
-        raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
+    check_rows(rows, first, seed)
     tables = Tables.of(shape)
 
     def write(start: int) -> memoryview:
@@ -103,6 +100,20 @@ def text(
         return out[:size].data
 
     yield from ordered_map(write, range(first, first + rows, piece), threads)
+
+
+def check_rows(rows: int, first: int = 0, seed: int = 0) -> None:
+    """Refuse rows that cannot be made."""
+    if rows < 1 or first < 0 or first + rows > MOST_ROWS:
+        raise InputError(f"{rows} rows from row {first} on are asked for; expected 1 to {MOST_ROWS} in all")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
+
+
+def expected_bytes(shape: Shape, rows: int, first: int = 0, seed: int = 0) -> int:
+    """About how long the text of rows is, from a few in the middle."""
+    sample = min(rows, 200)
+    return rows * sum(map(len, text(shape, sample, first + (rows - sample) // 2, seed))) // sample
 
 
 @dataclass(frozen=True)
