@@ -26,8 +26,7 @@ log = logging.getLogger("chromatic")
 ATTEMPTS = 4  # in a row that bring nothing
 PAUSE = 1.0  # seconds, doubled each time
 TIMEOUT = 60.0
-
-_BLOCK = 1 << 20
+BLOCK = 1 << 16  # what was read of the last one is lost with a connection
 
 
 class NotThere(Exception):
@@ -48,6 +47,8 @@ def download(url: str, path: Path, sha256: str | None, bar: Bar) -> Path:
         sha256 = record.read_text().split()[0]
     try:
         pooch.retrieve(url, sha256, path.name, path.parent, downloader=_Resumed(path, sha256 is None, bar))
+    except InputError:
+        raise
     except ValueError as error:  # pooch's word for a checksum that differs
         raise InputError(
             f"{url}: what came has not the SHA-256 {sha256} and was thrown away; get it again later"
@@ -134,7 +135,7 @@ class _Resumed:
             file.seek(start)
             if progress and start:
                 progress(start)
-            for block in answer.iter_content(_BLOCK):
+            for block in answer.iter_content(BLOCK):
                 file.write(block)
                 if progress:
                     progress(len(block))
@@ -150,7 +151,7 @@ class _Resumed:
                 self.bar(f"checking {self.path.name}", self._size()) as progress,
                 opened(str(self.part), progress) as file,
             ):
-                while file.read(_BLOCK):
+                while file.read(BLOCK):
                     pass
         except InputError as error:
             self.part.unlink()

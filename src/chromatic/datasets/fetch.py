@@ -163,6 +163,8 @@ def _lines(path: Path, progress: Any) -> Iterator[bytes]:
 
 def _criteo_lines(path: Path, progress: Any) -> Iterator[bytes]:
     """Criteo's training rows, counts as logarithms, in blocks of whole lines."""
+    import pyarrow as pa
+
     from chromatic.data.tables import read_tables
 
     with opened(str(path), progress) as file:
@@ -173,9 +175,11 @@ def _criteo_lines(path: Path, progress: Any) -> Iterator[bytes]:
                         rows: Any = archive.extractfile(member)
                         yield from _with_logarithms(read_tables(str(path), rows, "criteo", None))
                         return
-        except tarfile.TarError as error:
-            raise InputError(f"{path}: is no tar archive ({error}); delete it and get it again") from error
-    raise InputError(f"{path}: has no train.txt; expected Criteo's archive")
+        except (tarfile.TarError, pa.ArrowInvalid) as error:
+            raise InputError(
+                f"{path}: is not Criteo's archive ({error}); delete it and get it again"
+            ) from error
+    raise InputError(f"{path}: is not Criteo's archive (it has no train.txt); delete it and get it again")
 
 
 def _with_logarithms(tables: Iterable[Any]) -> Iterator[bytes]:
