@@ -112,8 +112,8 @@ _URL = Shape(
         Field(1, 2, 0.01, _FEW, Sizes(10, 9, 310), 1024),
         Field(1, 2, 0.01, _FEW, Sizes(5, 6, 40), 1024),
     ),
-    bias=-1.0,
-    strength=0.35,
+    bias=-1.2,
+    strength=1.0,
     dense=tuple(0.15 + 0.84 * (i / 133) ** 0.5 for i in range(134)),
 )
 
@@ -127,8 +127,8 @@ _KDDA = Shape(
         Field(2, 6, 0.01, _FEW, Sizes(9, 9, 44), 16),
         Field(2, 6, 0.01, _FEW, Sizes(5, 6, 24), 16),
     ),
-    bias=2.0,
-    strength=0.35,
+    bias=2.8,
+    strength=0.7,
 )
 
 _KDDB = Shape(
@@ -142,8 +142,8 @@ _KDDB = Shape(
         Field(3, 7, 0.01, _FEW, Sizes(6.5, 7, 38), 20),
         Field(3, 6, 0.01, _FEW, Sizes(4, 5, 24), 20),
     ),
-    bias=2.0,
-    strength=0.35,
+    bias=2.7,
+    strength=0.7,
 )
 
 _KDD12 = Shape(
@@ -161,8 +161,8 @@ _KDD12 = Shape(
         Field(8, 10, 0.5, (0.5, 0.4)),
         Field(8, 10, 0.5, (0.87,)),
     ),
-    bias=-3.6,
-    strength=0.8,
+    bias=-4.4,
+    strength=1.2,
 )
 
 SHAPES = {shape.name: shape for shape in (_URL, _KDDA, _KDDB, _KDD12)}
