@@ -83,7 +83,7 @@ def test_a_cut_download_goes_on_in_the_same_call(kdda):
 
 def test_a_cut_download_goes_on_in_the_next_call(kdda, tmp_path):
     kdda.cuts = [1000] + [0] * download.ATTEMPTS
-    with pytest.raises(ConnectionError, match=r"cut at 1,000 bytes .* run the command again"):
+    with pytest.raises(ConnectionError, match=r"stopped at 1,000 bytes .* run the command again"):
         fetch.get(KDDA)
     assert "kdda.bz2" not in names(tmp_path / "cache" / "kdda")
     assert fetch.cached(KDDA) is None

@@ -87,7 +87,7 @@ class _Resumed:
                 failed = 0 if self._size() > before else failed + 1
                 if failed == ATTEMPTS:
                     raise ConnectionError(
-                        f"{url}: the connection was cut at {self._size():,} bytes ({_reason(error)}); "
+                        f"{url}: the download stopped at {self._size():,} bytes ({_reason(error)}); "
                         "run the command again to go on from there"
                     ) from error
                 time.sleep(PAUSE * 2**failed)
