@@ -22,6 +22,7 @@ from chromatic.cli import (
     inspect,
     options,
     report,
+    reproduce,
     transform,
 )
 from chromatic.errors import InputError
@@ -76,6 +77,7 @@ for command in (
     inspect.inspect,
     evaluate.evaluate,
     report.report,
+    reproduce.reproduce,
 ):
     app.command()(guarded(options.expanded(command)))
 
