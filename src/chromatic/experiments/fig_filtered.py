@@ -30,7 +30,7 @@ def draw(axes: Any, found: Found) -> None:
 
 EXPERIMENT = Experiment(
     "fig-filtered",
-    "New edges of a row without the held-out features, estimated and in test rows",
+    "New edges of a row without the held-out features",
     "Figure 6",
     SPARSE_SETS,
     studied,
