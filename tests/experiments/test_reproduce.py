@@ -226,8 +226,8 @@ def test_columns_needed_are_read_from_the_first_budget_that_reaches_the_loss():
         ],
     )
     told = [line["ours"] for line in fig_linear.lines(found)[:4]]
-    assert told == [pytest.approx(2), "more than 16", "1 or less", "1 or less"]
-    assert "FT needs 2 times as many (the paper says 10)" in fig_linear.remarks(found)[0]
+    assert told == [pytest.approx(2), "more than 16", "at most 1", "at most 1"]
+    assert "FT needs 2 times the columns (the paper says 10)" in fig_linear.remarks(found)[0]
 
 
 def test_the_papers_losses_say_what_its_text_says():

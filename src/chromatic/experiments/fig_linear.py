@@ -68,7 +68,7 @@ def _times_fewer(found: Found) -> list[tuple[str, str, float, float | str]]:
                 if needed == math.inf:
                     times = f"more than {max(losses[other], default=fewest) / fewest:,.0f}"
                 elif needed == fewest:
-                    times = "1 or less"
+                    times = "at most 1"
                 told.append((encoder, other, loss, times))
     return told
 
@@ -99,7 +99,7 @@ def remarks(found: Found) -> list[str]:
     """How many times fewer columns, in a sentence."""
     return [
         f"for the log loss of {loss:.4f} that {ENCODERS[encoder][0]} has with {BUDGETS[0]:,} columns, "
-        f"{ENCODERS[other][0]} needs {shown(times)} times as many "
+        f"{ENCODERS[other][0]} needs {shown(times)} times the columns "
         f"(the paper says {TIMES_FEWER_COLUMNS[other]})"
         for encoder, other, loss, times in _times_fewer(found)
     ]
@@ -120,7 +120,7 @@ def draw(axes: Any, found: Found) -> None:
 
 EXPERIMENT = Experiment(
     NAME,
-    "Test log loss of a linear model against columns, one pass of Vowpal Wabbit",
+    "Test log loss of a linear model (Vowpal Wabbit) against columns",
     "Figure 3",
     SPARSE_SETS,
     run,
