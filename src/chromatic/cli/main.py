@@ -23,6 +23,7 @@ from chromatic.cli import (
     inspect,
     options,
     report,
+    reproduce,
     transform,
 )
 from chromatic.errors import InputError
@@ -77,6 +78,7 @@ for command in (
     inspect.inspect,
     evaluate.evaluate,
     report.report,
+    reproduce.reproduce,
 ):
     app.command()(guarded(options.expanded(command)))
 
