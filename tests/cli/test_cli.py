@@ -199,7 +199,10 @@ def test_inspect_tells_columns_and_features(clicks):
     assert column["rows"] == sum(count for _, count, _ in column["features"])
     plain = chromatic("inspect", "m.chroma", "--column", 0, cwd=clicks).stdout.decode()
     assert name in plain and "rate" in plain
-    for args, message in ((["--column", 9999], b"expected 0 to"), (["--feature", "x"], b"is not among")):
+    for args, message in (
+        (["--column", 9999], b"expected a number from 0 to"),
+        (["--feature", "x"], b"is not among"),
+    ):
         done = chromatic("inspect", "m.chroma", *args, cwd=clicks)
         assert done.returncode == 2 and message in done.stderr
 
