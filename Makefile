@@ -7,9 +7,7 @@ KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
 .PHONY: demo test lint unit benchmark clean clean-kernels
 
 demo: $(VENV)/.ready
-	$(RUN)/chromatic describe examples/fruit.tokens --dense-threshold 1
-	$(RUN)/chromatic graph examples/fruit.tokens --dense-threshold 1
-	$(RUN)/chromatic convert examples/fruit.tokens -o $(VENV)/fruit.parquet
+	$(RUN)/chromatic demo
 
 test: $(VENV)/.ready-to-test lint unit
 	@echo "make test: all passed"
@@ -47,7 +45,7 @@ $(RUN)/python:
 	$(PYTHON) -m pip --python $(RUN)/python install --quiet pip
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(RUN)/python
-	$(RUN)/python -m pip install --quiet -c constraints.txt -e .
+	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[report]'
 	touch $@
 
 $(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python

@@ -55,3 +55,19 @@ def test_every_module_is_in_the_architecture():
         is_command = name.startswith("cli/") and name not in NOT_COMMANDS
         if not name.endswith("__init__") and not is_command:
             assert f"`{name}`" in text, f"docs/architecture.md does not tell of {name}"
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_runs(script, tmp_path):
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout
+
+
+def test_the_pages_become_a_site_without_a_warning(tmp_path):
+    site = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", tmp_path / "site"]
+    done = subprocess.run(site, cwd=ROOT, capture_output=True, timeout=300)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    named = (ROOT / "mkdocs.yml").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        assert page.name in named, f"{page.name} is not in the navigation"

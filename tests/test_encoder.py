@@ -363,8 +363,8 @@ def test_field_dims_are_the_sizes_of_embeddings(clicks):
     [
         ({}, None, "requires y to be passed"),
         ({}, [1] * 6, "all labels are the same"),
-        ({}, ["a"] * 6, "expected two kinds of labels"),
-        ({}, ["a", "b", "c"] * 2, "expected two kinds of labels"),
+        ({}, ["a"] * 6, "y has 1 kinds of labels; expected two"),
+        ({}, ["a", "b", "c"] * 2, "y has 3 kinds of labels; expected two"),
         ({}, [0, 1, 2] * 2, "labels of 3 kinds; expected 0 and 1, or the target encoding"),
         ({}, [0, 1], "6 rows and labels of shape"),
         ({}, [0, 1, 1, 0, 1, np.nan], "NaN"),
@@ -422,3 +422,58 @@ def test_a_random_state_may_be_a_generator_and_verbose_tells(clicks, capsys):
     )
     assert np.array_equal(one.colors_, two.colors_)
     assert "3,000 rows" in capsys.readouterr().out
+
+
+def test_columns_of_a_table_with_dense_text_have_their_names(tmp_path):
+    """Dense features of a table are not columns of a matrix, whatever their names look like."""
+    table = pd.DataFrame(
+        {
+            "shop": [f"s{i % 50}" for i in range(1000)],
+            "tags": [["new", f"t{i % 30}"] for i in range(1000)],
+            "price": [i % 7 + 0.5 for i in range(1000)],
+        }
+    )
+    encoder = ChromaticEncoder(32).fit(table, [i % 50 < 10 for i in range(1000)])
+    assert encoder.get_feature_names_out()[-2:].tolist() == ["price", "new"]
+    encoder.set_output(transform="pandas").transform(table)
+    encoder.save(tmp_path / "m.chroma")
+    assert load(tmp_path / "m.chroma").get_feature_names_out()[-2:].tolist() == ["price", "new"]
+    assert encoder.explain(encoder.n_columns_ - 1)["features"] == [["new", None, None]]
+    assert encoder.locate("price")["column"] == encoder.n_columns_ - 2
+    integers = pd.DataFrame({"ids": [[i % 200 + 100, 7] for i in range(1000)], "price": np.arange(1000.0)})
+    assert FrequencyEncoder(8).fit(integers).get_feature_names_out()[-2:].tolist() == ["price", "7"]
+
+
+def test_a_column_called_label_is_one_like_the_others_where_y_is_given(clicks):
+    _, y = clicks
+    table = pd.DataFrame({"label": [f"record{i % 40}" for i in range(len(y))]})
+    by_label = np.arange(len(y)) % 40 < 9
+    encoder = ChromaticEncoder(16).fit(table, by_label)
+    assert encoder.locate("label=record3")["rate"] > 0.9
+    assert encoder.transform(table).shape[0] == len(y)
+
+
+def test_what_a_user_may_overlook_is_told(clicks, caplog):
+    X, y = clicks
+    coin = np.random.default_rng(0).random(400) < 0.5
+    assert ChromaticEncoder(16).fit_transform([[f"a{i % 40}"] for i in range(400)], coin).shape == (400, 0)
+    ChromaticEncoder.paper(64).fit_transform(X, y)
+    ChromaticEncoder(16).fit([dict.fromkeys(row, 2.0) for row in X], y)
+    table = pd.DataFrame(
+        {"price": [np.nan, *range(1, len(y))], "shop": [f"s{i % 40}" for i in range(len(y))]}
+    )
+    ChromaticEncoder(16).fit(table, y)
+    for words in (
+        "no sparse feature tells enough",
+        "of training_rows_ only",
+        "12,000 values other than 1",
+        "read 1 empty numeric cells as 0",
+    ):
+        assert words in caplog.text
+
+
+def test_rows_that_were_not_split_are_not_taken_for_files(clicks):
+    with pytest.raises(InputError, match=r"expected rows of features, as \[text.split\(\) for text in X\]"):
+        ChromaticEncoder().fit(["paid shop1", "paid shop2"], [0, 1])
+    with pytest.raises(InputError, match="y has values of the types int, str; expected labels of one type"):
+        ChromaticEncoder().fit([["a"], ["b"]], np.array([1, "a"], object))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Collection
 from dataclasses import asdict, fields
@@ -19,8 +20,8 @@ from chromatic import modelfile
 from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data import Dataset, Reader
-from chromatic.data.batch import Batch, check_kind, have_labels
-from chromatic.data.reader import paths_of
+from chromatic.data.batch import Batch, LeftOut, check_kind, have_labels
+from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
@@ -30,6 +31,8 @@ from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.one import RowEncoder
 from chromatic.errors import InputError
 
+log = logging.getLogger("chromatic")
+
 IN_FILES = ("n_jobs", "verbose")  # parameters that a model file does not keep
 
 
@@ -38,6 +41,7 @@ class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     encoding_: Any
     n_jobs: int | None
+    _on_matrix = False  # whether it was fitted on a matrix, whose columns are the features
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -55,7 +59,11 @@ class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from X and y, and give X's columns."""
-        return self._output(self._fit(X, y))
+        encoded = self._fit(X, y)
+        left = len(getattr(self, "training_rows_", encoded.indptr[1:]))
+        if left < len(encoded.indptr) - 1:
+            log.warning("some rows estimated: train on the %s of training_rows_ only", f"{left:,}")
+        return self._output(encoded)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The names of the columns."""
@@ -63,7 +71,8 @@ class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = None
         if input_features is not None or hasattr(self, "n_features_in_"):
             given = _check_feature_names_in(self, input_features)
-        return np.array(self._names_of_columns(given), dtype=object)
+        of_matrix = given if self._on_matrix else None
+        return np.array(self._names_of_columns(of_matrix), dtype=object)
 
     def _fit(self, X: Any, y: Any) -> Any:
         raise NotImplementedError
@@ -71,21 +80,29 @@ class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _names_of_columns(self, given: Any) -> list[str]:
         raise NotImplementedError
 
-    def _read(self, X: Any, integers: bool | None = None) -> list[Batch]:
+    def _read(self, X: Any, integers: bool | None = None, *, labels_given: bool = False) -> list[Batch]:
         """X as batches. Matrices and tables are checked in scikit-learn's way.
 
-        `integers` is None when fitting, else it tells whether the features were integers then.
+        `integers` is None when fitting, else it tells whether the features were integers then. Where
+        labels are given, a table's column `label` is one like the others.
         """
         fitting = integers is None
-        if paths_of(X) is not None:
-            return Reader(n_jobs=self.n_jobs).batches(X)
-        if _is_matrix(X):
+        _refuse_texts(X)
+        reader = Reader(n_jobs=self.n_jobs, label=NO_LABEL if labels_given else None)
+        in_memory = paths_of(X) is None
+        if fitting:
+            self._on_matrix = in_memory and _is_matrix(X)
+        if in_memory and _is_matrix(X):
             X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=fitting)
-        elif hasattr(X, "columns"):
-            validate_data(self, _without_label(X), skip_check_array=True, reset=fitting)
-        batches = Reader(n_jobs=self.n_jobs).batches(X)
-        if integers is not None:
-            check_kind(batches, integers)
+        elif in_memory and hasattr(X, "columns"):
+            table = X if labels_given else _without_label(X)
+            validate_data(self, table, skip_check_array=True, reset=fitting)
+        batches = reader.batches(X)
+        if fitting:
+            for sentence in LeftOut.of(batches).sentences():
+                log.warning(sentence)
+        elif in_memory:
+            check_kind(batches, bool(integers))
         return batches
 
     def _output(self, encoded: Encoded) -> Any:
@@ -219,7 +236,8 @@ class ChromaticEncoder(_Encoder):
         if self.handle_unknown not in ("ignore", "error"):
             raise InputError(f"handle_unknown is {self.handle_unknown!r}; expected ignore or error")
         settings = self._settings()
-        batches = self._read(X)
+        self._labels_given = y is not None
+        batches = self._read(X, labels_given=self._labels_given)
         y = _labels(y, batches, self)
         threads = thread_count(self.n_jobs)
         vocabulary, rows = learn(
@@ -259,7 +277,9 @@ class ChromaticEncoder(_Encoder):
 
     def _code(self, X: Any) -> Any:
         vocabulary: Vocabulary = self.encoding_.vocabulary
-        rows = vocabulary.encode(self._read(X, vocabulary.integers), thread_count(self.n_jobs))
+        given = getattr(self, "_labels_given", False)
+        batches = self._read(X, vocabulary.integers, labels_given=given)
+        rows = vocabulary.encode(batches, thread_count(self.n_jobs))
         if rows.unseen and self.handle_unknown == "error":
             raise InputError(
                 f"{rows.unseen:,} features of the rows were not seen in training; expected known ones, or "
@@ -331,7 +351,8 @@ class ChromaticEncoder(_Encoder):
         kept = {name: value for name, value in self.get_params().items() if name not in IN_FILES}
         if not isinstance(self.random_state, Integral):
             kept.pop("random_state")
-        model = modelfile.Model(self.encoding_, kept, getattr(self, "n_features_in_", None))
+        width = self.n_features_in_ if self._on_matrix else None
+        model = modelfile.Model(self.encoding_, kept, width)
         modelfile.save(model, path, names=self.names)
 
 
@@ -343,6 +364,7 @@ def load(path: str | os.PathLike[str]) -> ChromaticEncoder:
     encoder.encoding_ = model.encoding
     if model.n_features_in is not None:
         encoder.n_features_in_ = model.n_features_in
+        encoder._on_matrix = True
     return encoder
 
 
@@ -432,6 +454,16 @@ def _is_matrix(X: Any) -> bool:
     return hasattr(X, "tocsr") or (hasattr(X, "__array__") and not hasattr(X, "to_list"))
 
 
+def _refuse_texts(X: Any) -> None:
+    """Paths are text, and so are rows that were not split yet."""
+    texts = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(text, str) for text in X)
+    if texts and not any(os.path.exists(text) or text == "-" for text in X):
+        raise InputError(
+            f"X is a list of texts, such as {X[0][:40]!r}, and there are no files of these names; expected "
+            "rows of features, as [text.split() for text in X], or paths"
+        )
+
+
 def _without_label(table: Any) -> Any:
     """The columns of a table that are features."""
     if "label" not in list(table.columns):
@@ -453,10 +485,13 @@ def _labels(y: Any, batches: list[Batch], encoder: ChromaticEncoder) -> npt.NDAr
             )
         return as_zero_and_one(np.concatenate([batch.labels for batch in batches]))
     y = _check_y(y, estimator=encoder)
-    try:
-        return as_zero_and_one(y)
-    except (TypeError, ValueError) as error:
+    kinds = {type(label) for label in y.tolist()} if y.dtype == object else {y.dtype.type}
+    if len(kinds) > 1:
+        listed = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InputError(f"y has values of the types {listed}; expected labels of one type")
+    n_labels = len(np.unique(y))
+    if y.dtype.kind not in "biuf" and n_labels != 2:
         raise InputError(
-            f"y has text, or values that cannot be compared ({error}); expected two kinds of labels, or "
-            "numbers for the target encoding"
-        ) from error
+            f"y has {n_labels} kinds of labels; expected two, or numbers for the target encoding"
+        )
+    return as_zero_and_one(y)

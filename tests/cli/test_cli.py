@@ -199,7 +199,10 @@ def test_inspect_tells_columns_and_features(clicks):
     assert column["rows"] == sum(count for _, count, _ in column["features"])
     plain = chromatic("inspect", "m.chroma", "--column", 0, cwd=clicks).stdout.decode()
     assert name in plain and "rate" in plain
-    for args, message in ((["--column", 9999], b"expected 0 to"), (["--feature", "x"], b"is not among")):
+    for args, message in (
+        (["--column", 9999], b"expected a number from 0 to"),
+        (["--feature", "x"], b"is not among"),
+    ):
         done = chromatic("inspect", "m.chroma", *args, cwd=clicks)
         assert done.returncode == 2 and message in done.stderr
 
@@ -328,3 +331,14 @@ def test_npm_has_the_figures_of_the_paper_s_program(npm):
     figures = json.loads(done.stdout)
     assert (figures["rows"], figures["dense_features"], figures["sparse_features"]) == (752310, 7, 1573526)
     assert figures["max_nnz"] == 65
+
+
+def test_the_demo_compares_and_writes_a_report(tmp_path):
+    done = chromatic("demo", "--out", tmp_path / "demo")
+    text = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    losses = [float(line.split()[-3]) for line in text.splitlines() if line.startswith("chromatic  ")]
+    others = [float(line.split()[-3]) for line in text.splitlines() if "(FT)" in line or "paper's" in line]
+    assert len(losses) == 2 and max(losses) < min(others)
+    names = {"model.chroma", "report.html", "log-loss.png", "information.png", "colors.png"}
+    assert {path.name for path in (tmp_path / "demo").iterdir()} == names

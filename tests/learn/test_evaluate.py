@@ -59,6 +59,15 @@ def test_every_pair_beats_the_base_rate_or_is_refused_with_a_reason(split, encod
         assert result["parameters"] > 1 and result["peak_mb"] > 1, pair
 
 
+def test_hashing_sees_the_features_as_they_came(split, files):
+    from chromatic import HashingEncoder
+
+    encode_pair(split, "ht", 32)  # the next budget sees them too
+    pair = encode_pair(split, "ht", 64)
+    for path, encoded in zip(files, (pair.train, pair.test), strict=True):
+        assert (HashingEncoder(64).fit_transform(path) != encoded.to_csr()).nnz == 0
+
+
 def test_cells_that_are_finished_are_not_run_again_and_failed_ones_are(split, files, tmp_path, monkeypatch):
     out = str(tmp_path / "results.parquet")
     run, asked = module.measure, []
@@ -92,7 +101,7 @@ def test_an_encoder_that_fails_fails_its_cells_and_the_others_go_on(split):
 def test_a_cell_whose_process_dies_says_so(split):
     pair = encode_pair(split, "ft", 32)
     with pytest.raises(InputError, match="process died"):
-        module._in_a_process(_Dying(), pair, 0, 1)
+        module._in_a_process(_Dying(), pair, None, 0, 1)
 
 
 class _Dying:
@@ -189,12 +198,14 @@ def test_what_is_chosen_is_chosen_on_training_rows_that_the_encoder_does_not_kno
 
 
 def test_the_penalty_is_the_one_that_held_out_rows_like():
-    random = np.random.default_rng(0)
-    noise = Encoded(np.arange(401), np.arange(400, dtype=np.int32) % 100, None, 100, np.empty((400, 0)))
-    coin = random.integers(0, 2, 400)
-    assert choose_strength(noise.span(0, 200), coin[:200], noise.span(200, 400), coin[200:]) == 0.01
-    clear = Encoded(np.arange(401), coin.astype(np.int32), None, 2, np.empty((400, 0)))
-    assert choose_strength(clear.span(0, 200), coin[:200], clear.span(200, 400), coin[200:]) == 1.0
+    coin = np.random.default_rng(0).integers(0, 2, 4000)
+    columns = {"noise": np.arange(4000) % 500, "clear": coin}
+    halves = {}
+    for name, of_row in columns.items():
+        rows = Encoded(np.arange(4001), of_row.astype(np.int32), None, 500, np.empty((4000, 0)))
+        halves[name] = rows.span(0, 2000), coin[:2000], rows.span(2000, 4000), coin[2000:]
+    assert choose_strength(*halves["noise"]) == 0.01
+    assert choose_strength(*halves["clear"]) == 1.0
 
 
 @pytest.mark.parametrize("encoder", ["ft", "ht", "cl-sm"])

@@ -80,13 +80,23 @@ def evaluate(
         threads=thread_count(reading.threads),
     )
     if json_:
-        print(json.dumps(list(results)))
+        told = list(results)
+        print(json.dumps(told))
+        _fail_where_all_failed(told)
         return
     head = "".join(f"{name.replace('_', ' '):{form.split('.')[0]}}" for name, form in SHOWN.items())
-    for i, result in enumerate(results):
-        if not i:
+    told = []
+    for result in results:
+        told.append(result)
+        if len(told) == 1:
             print(f"the base rate's log loss is {split.base_log_loss:.4f}\n{head}")
         print(_line(result), flush=True)
+    _fail_where_all_failed(told)
+
+
+def _fail_where_all_failed(results: list[dict[str, Any]]) -> None:
+    if results and all(result["error"] is not None for result in results):
+        raise typer.Exit(1)
 
 
 def _line(result: dict[str, Any]) -> str:

@@ -56,7 +56,8 @@ def encode(
 ) -> None:
     """Learn columns from TRAIN and write model, training rows and TEST to a folder, in one process.
 
-    The folder gets model.chroma, train.svm and test.svm, or their suffixes for another format.
+    The folder gets model.chroma, train.svm and test.svm, or their suffixes for another format. Columns
+    count from 1 in svmlight and Vowpal Wabbit text, and from 0 elsewhere.
 
     Example: chromatic encode train.svm.gz --test test.svm.gz -o columns
     """
@@ -64,12 +65,15 @@ def encode(
     from chromatic._threads import thread_count
     from chromatic.data.source import SUFFIXES
     from chromatic.data.writers import format_to_write
+    from chromatic.errors import InputError
 
     to = format_to_write("train.svm", to)
     suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
     names = "model.chroma", f"train{suffix}", f"test{suffix}"
     model, train_rows, test_rows = (os.path.join(output, name) for name in names)
     fitting.settings  # noqa: B018 (what is wrong with the flags is told before the folder is made)
+    if os.path.isfile(output):
+        raise InputError(f"{output}: is a file; expected a folder to write to")
     os.makedirs(output, exist_ok=True)
     for path in (model, train_rows, test_rows):
         check_target(path)

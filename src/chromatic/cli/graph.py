@@ -197,12 +197,12 @@ def _show(figures: dict[str, Any], as_json: bool) -> None:
         print(path)
     for name, told in (("per_k", "all features"), ("filtered", "without the held-out features")):
         series = figures[name]
-        print(f"\npairs seen in k rows or more, {told}")
+        print(f"\npairs seen in k rows or more, {told} (some k; --json tells all)")
         _table(
             [
                 {key.replace("_", " "): values[i] for key, values in series.items()}
                 for i in range(len(series["k"]))
-                if (i + 1) & i == 0 or i + 1 == figures["suggested_k"]
+                if (i + 1) & i == 0 or i + 1 in (figures["suggested_k"], len(series["k"]))
             ]
         )
     if "colorings" in figures:

@@ -18,6 +18,8 @@ def inspect(
 ) -> None:
     """Tell what a model, one of its columns, or one of its features is.
 
+    Columns count from 0, as in Parquet and npz files; in svmlight and Vowpal Wabbit text they count from 1.
+
     Example: chromatic inspect model.chroma --column 17
     """
     from chromatic.encoding.explain import explain, locate
@@ -37,6 +39,7 @@ def inspect(
             "colors": coloring.n_colors,
             "forced": coloring.forced,
             "sparse_columns": encoding.n_sparse_columns,
+            "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
         options.show(figures, json_)
 
@@ -48,6 +51,7 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     features = found.pop("features", [])
     options.show({name: value for name, value in found.items() if name != "feature"}, False)
     for name, count, rate in features[:50]:
-        print(f"  {name:<48}{count:>12,} rows{rate:>10.4f}")
+        told = "  dense: its value passes through" if count is None else f"{count:>12,} rows{rate:>10.4f}"
+        print(f"  {name:<48}{told}")
     if len(features) > 50:
         print(f"  and {len(features) - 50:,} more; --json tells them all")

@@ -14,6 +14,7 @@ import typer
 import chromatic
 from chromatic.cli import (
     convert,
+    datasets,
     demo,
     describe,
     evaluate,
@@ -22,6 +23,7 @@ from chromatic.cli import (
     inspect,
     options,
     report,
+    reproduce,
     transform,
 )
 from chromatic.errors import InputError
@@ -76,8 +78,18 @@ for command in (
     inspect.inspect,
     evaluate.evaluate,
     report.report,
+    reproduce.reproduce,
 ):
     app.command()(guarded(options.expanded(command)))
+
+_datasets = typer.Typer(
+    help="The paper's data sets: list them, get them, make data like them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(_datasets, name="datasets")
+for one in (datasets.list_, datasets.get, datasets.make):
+    _datasets.command(one.__name__.rstrip("_"))(guarded(options.expanded(one)))
 
 
 def _version(asked: bool) -> None:

@@ -296,9 +296,5 @@ def shown(value: Any) -> str:
 
 def say_what_was_left_out(what: LeftOut) -> None:
     """Nothing is dropped silently."""
-    if what.skipped_lines:
-        log.warning("skipped %s bad lines", f"{what.skipped_lines:,}")
-    if what.ignored_numbers:
-        log.warning("ignored %s query ids, importance weights or bases", f"{what.ignored_numbers:,}")
-    if what.missing_numbers:
-        log.warning("read %s empty numeric cells as 0", f"{what.missing_numbers:,}")
+    for sentence in what.sentences():
+        log.warning(sentence)

@@ -135,6 +135,15 @@ class LeftOut:
             sum(batch.missing for batch in batches),
         )
 
+    def sentences(self) -> list[str]:
+        """What to tell of it."""
+        told = (
+            (self.skipped_lines, "skipped {:,} bad lines"),
+            (self.ignored_numbers, "ignored {:,} query ids, importance weights or bases"),
+            (self.missing_numbers, "read {:,} empty numeric cells as 0"),
+        )
+        return [words.format(count) for count, words in told if count]
+
 
 def have_labels(batches: list[Batch]) -> bool:
     """Whether the rows have labels; that some do and some do not is an error."""

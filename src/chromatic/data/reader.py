@@ -19,6 +19,7 @@ from chromatic.errors import InputError, in_file
 log = logging.getLogger("chromatic")
 
 TABLE_FORMATS = ("parquet", "arrow", "csv", "tsv", "criteo")
+NO_LABEL = ""  # as `label`: a table has none, whatever its columns are called
 FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "npz")
 
 

@@ -93,7 +93,9 @@ def pieces(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def label_of(table: pa.Table, label: str | None) -> str | None:
-    """The column of the label: the one asked for, else `label` where there is one."""
+    """The column of the label: the one asked for, else `label` where there is one; "" asks for none."""
+    if label == "":
+        return None
     if label is None:
         return "label" if "label" in table.column_names else None
     if label not in table.column_names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,22 @@ from chromatic.errors import InputError
 
 
 def explain(encoding: Encoding, column: int) -> dict[str, Any]:
-    """The features of a one-hot column, the most frequent first, with their rows and smoothed rates."""
+    """The features of a one-hot column, the most frequent first, with their rows and smoothed rates.
+
+    `rows` are those that have a feature of the column, also where it lost to another of its color, and
+    `rate` is the mean of their smoothed rates. A dense column has its one feature and nothing else.
+    """
+    vocabulary, n_sparse = encoding.vocabulary, encoding.n_sparse_columns
+    n_columns = n_sparse + len(vocabulary.dense_names)
+    if not isinstance(column, Integral) or not 0 <= column < n_columns:
+        raise InputError(f"the column is {column!r}; expected a number from 0 to {n_columns - 1}")
+    if column >= n_sparse:
+        name = _text(vocabulary.dense_names[int(column) - n_sparse])
+        nothing = {"color": None, "rate": None, "rows": None}
+        return {"column": int(column), **nothing, "features": [[name, None, None]]}
     if not isinstance(encoding, SubmodularEncoding):
         raise InputError("only columns of the submodular encoding stand for groups of features")
-    book, vocabulary = encoding.codebook, encoding.vocabulary
-    if not 0 <= column < book.n_columns:
-        raise InputError(f"the column is {column}; expected 0 to {book.n_columns - 1}, dense columns aside")
+    book = encoding.codebook
     bin_ = int(np.flatnonzero(book.columns == column)[0])
     codes = np.flatnonzero(encoding.columns == column)
     counts, rates = vocabulary.counts[codes], book.rates[codes]
@@ -41,8 +52,11 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
     """Where a sparse feature went: its color and its column, None where that makes no column."""
     name = feature if isinstance(feature, bytes) else str(feature).encode()
     code = code_of(encoding.vocabulary, name)
+    if code is None and name in encoding.vocabulary.dense_names:
+        at = encoding.n_sparse_columns + encoding.vocabulary.dense_names.index(name)
+        return {"feature": _text(name), "color": None, "column": at, "count": None, "rate": None}
     if code is None:
-        raise InputError(f"the feature {_text(name)!r} is not among the sparse features of this model")
+        raise InputError(f"the feature {_text(name)!r} is not among the features of this model")
     color = int(encoding.coloring.colors[code])
     found: dict[str, Any] = {"feature": _text(name), "color": color, "column": color}
     if isinstance(encoding, SubmodularEncoding):

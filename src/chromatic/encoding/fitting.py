@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic.coloring import Coloring, Columns, color, represent, transpose
+from chromatic.coloring.greedy import FITS
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
@@ -28,11 +30,14 @@ from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of,
 from chromatic.encoding.target import Moments, TargetEncoding, count_moments, values_of
 from chromatic.errors import InputError
 
+log = logging.getLogger("chromatic")
+
 ENCODINGS = ("submodular", "target", "frequency", "identity")
 LEAKAGES = ("crossfit", "split", "none")
 QUANTIZERS = ("optimal", "greedy", "sort")
 NULLS = ("drop", "emit")
 UNESTIMATED = ("prior", "null")
+COLORINGS = (*FITS, "uniform", "fields")
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Settings:
             ("quantizer", self.quantizer, QUANTIZERS),
             ("null", self.null, NULLS),
             ("unestimated", self.unestimated, UNESTIMATED),
+            ("coloring", self.coloring, COLORINGS),
         ):
             if value not in allowed:
                 raise InputError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
@@ -72,6 +78,8 @@ class Settings:
             raise InputError(f"min_edge_count is {self.min_edge_count}; expected 1 or more")
         if self.coloring == "fields" and self.min_edge_count > 1:
             raise InputError("min_edge_count is of no use where coloring is 'fields'; expected 1")
+        if isinstance(self.max_colors, str) and self.max_colors not in ("proper", "paper"):
+            raise InputError(f"max_colors is {self.max_colors!r}; expected a number, proper or paper")
         if self.leakage == "crossfit" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
@@ -147,6 +155,10 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
     (90, 1)
     """
     rows = data.rows
+    if rows.elided_values:
+        log.warning(
+            "%s values other than 1 of sparse features count as presence", f"{rows.elided_values:,}"
+        )
     if settings.encoding in ("frequency", "identity"):
         coloring = color_rows(rows, data.vocabulary, settings, threads)
         budget = settings.budget if settings.encoding == "frequency" else None
@@ -164,6 +176,10 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
     trains = ~estimates if settings.leakage == "split" else np.ones(rows.n_rows, np.bool_)
     learn = _fit_submodular if settings.encoding == "submodular" else _fit_target
     learned, training, smoothing = learn(job)
+    if not learned.n_sparse_columns and rows.n_features:
+        log.warning(
+            "no sparse feature tells enough of the label to make a column; min_gain=0 asks for less"
+        )
     return Fitted(learned, training, np.flatnonzero(trains), smoothing)
 
 
@@ -206,7 +222,10 @@ def as_zero_and_one(labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) -> npt.NDArray[np.float64]:
     if y is None:
-        raise InputError(f"the {settings.encoding} encoding needs labels, and there are none; give y")
+        raise InputError(
+            f"the {settings.encoding} encoding needs labels, and there are none; give y, or "
+            "name their column"
+        )
     labels = np.asarray(y, np.float64)
     if labels.shape != (n_rows,):
         raise InputError(f"{n_rows:,} rows and labels of shape {labels.shape}; expected one label a row")

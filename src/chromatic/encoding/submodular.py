@@ -20,6 +20,7 @@ from chromatic.encoding.statistics import LOWER_HALF, LabelCounts
 
 Integers = npt.NDArray[np.int64]
 RARE = 64
+MOST_PLACES = 1 << 22  # of a table of rare categories
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,13 @@ def smoothed(
     positives: npt.NDArray[np.integer], counts: npt.NDArray[np.integer], prior: float, smoothing: float
 ) -> npt.NDArray[np.float64]:
     """(positives + a · prior) / (count + a); the prior where nothing was counted."""
-    below = counts + smoothing
-    return np.where(below > 0, (positives + smoothing * prior) / np.where(below > 0, below, 1.0), prior)
+    below = counts + float(smoothing)
+    rates = np.asarray(positives + float(smoothing * prior), np.float64)
+    nothing = below <= 0
+    below[nothing] = 1.0
+    rates /= below
+    rates[nothing] = prior
+    return rates
 
 
 def learn_codebook(
@@ -66,17 +72,15 @@ def learn_codebook(
     prior = n_positive / n_rows
     positives, counts = positives[:-1], counts[:-1]
     n_colors = coloring.n_colors
-    null_counts = n_rows - np.bincount(coloring.colors, counts, n_colors).astype(np.int64)
-    null_positives = n_positive - np.bincount(coloring.colors, positives, n_colors).astype(np.int64)
-    rates = smoothed(positives, counts, prior, smoothing)
-    null_rates = smoothed(null_positives, null_counts, prior, smoothing)
-    colors, numbers, each = _merge_rare(
-        np.concatenate((coloring.colors, np.arange(n_colors))),
-        np.concatenate((positives, null_positives)),
-        np.concatenate((counts, null_counts)),
+    categories = _merge_rare(coloring, positives, counts)
+    null_positives, null_counts = (
+        all_rows - np.bincount(categories[0], numbers * categories[3], n_colors).astype(np.int64)
+        for all_rows, numbers in zip((n_positive, n_rows), categories[1:3], strict=True)
     )
-    rows = numbers[1] * each
-    groups, group_rates = grouped(colors, smoothed(*numbers, prior, smoothing), rows, n_colors)
+    null_rates = smoothed(null_positives, null_counts, prior, smoothing)
+    of_null = np.arange(n_colors), null_positives, null_counts, np.ones(n_colors, np.int64)
+    colors, some, of, times = map(np.concatenate, zip(categories, of_null, strict=True))
+    groups, group_rates = grouped(colors, smoothed(some, of, prior, smoothing), of * times, n_colors)
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
     gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
     found = quantize(groups, budget + extra, quantizer, gain)
@@ -89,7 +93,7 @@ def learn_codebook(
     return Codebook(
         prior,
         smoothing,
-        rates,
+        smoothed(positives, counts, prior, smoothing),
         found.starts,
         cuts,
         columns,
@@ -141,24 +145,24 @@ def bins_of(
 
 
 def _merge_rare(
-    colors: Integers, positives: Integers, counts: Integers
-) -> tuple[Integers, tuple[Integers, Integers], Integers]:
-    """Categories of a color with the same few positives and rows are one: (color, numbers, how many).
+    coloring: Coloring, positives: Integers, counts: Integers
+) -> tuple[Integers, Integers, Integers, Integers]:
+    """The features of each color with the same numbers are one: color, positives, rows, how many.
 
-    Almost all categories are rare, and a table of small numbers merges them much faster than sorting.
+    Almost all features are rare, and a table of small numbers merges them much faster than sorting.
     """
-    table = RARE * RARE
-    rare = counts < RARE
-    place = (colors[rare].astype(np.int64) * RARE + positives[rare]) * RARE + counts[rare]
-    times = np.bincount(place, minlength=1)
-    found = np.flatnonzero(times)
+    rare = RARE
+    while rare > 4 and coloring.n_colors * rare * rare > MOST_PLACES:
+        rare //= 2
+    table = np.zeros((coloring.n_colors, rare, rare), np.int64)
+    _tally(coloring.colors, positives, counts, table)
+    found = np.nonzero(table)
+    large = np.flatnonzero(counts >= rare)
     return (
-        np.concatenate((found // table, colors[~rare])),
-        (
-            np.concatenate((found // RARE % RARE, positives[~rare])),
-            np.concatenate((found % RARE, counts[~rare])),
-        ),
-        np.concatenate((times[found], np.ones(len(counts) - len(place), np.int64))),
+        np.concatenate((found[0], coloring.colors[large])),
+        np.concatenate((found[1], positives[large])),
+        np.concatenate((found[2], counts[large])),
+        np.concatenate((table[found], np.ones(len(large), np.int64))),
     )
 
 
@@ -207,6 +211,14 @@ def _left_out(
     for k in np.flatnonzero(null_counts == 0):
         out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
     return out
+
+
+@kernel
+def _tally(colors, positives, counts, table):  # type: ignore[no-untyped-def]
+    rare = table.shape[1]
+    for v in range(len(colors)):
+        if counts[v] < rare:
+            table[colors[v], positives[v], counts[v]] += 1
 
 
 @inlined

@@ -115,7 +115,12 @@ def encode_pair(split: Split, encoder: str, budget: int, *, threads: int = 1, se
         hashing = HashingEncoding(budget, split.train.vocabulary.integers)
         encoded = hashing.encode(split.train_batches), hashing.encode(split.test_batches)
         return Pair(encoded[0], split.y, encoded[1], split.y_test)
-    fitted = fit(split.train, split.y, _settings(encoder, budget, seed), threads)
+    return fit_pair(split, _settings(encoder, budget, seed), threads)
+
+
+def fit_pair(split: Split, settings: Settings, threads: int = 1) -> Pair:
+    """Fit an encoding with any settings, and encode both."""
+    fitted = fit(split.train, split.y, settings, threads)
     rows, encoding = fitted.training_rows, fitted.encoding
     dims = encoding.field_dims if isinstance(encoding, FrequencyEncoding) else None
     test = encoding.encode(split.test, threads)

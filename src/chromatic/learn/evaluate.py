@@ -153,13 +153,28 @@ def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, thre
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
             return pool.submit(measure, learner, pair, within, seed, threads).result()
         except BrokenProcessPool as error:
             raise InputError(
                 "the learner's process died, as one does that runs out of memory; take a smaller budget"
             ) from error
+
+
+def _end_with_parent() -> None:
+    """No cell goes on when the grid was ended."""
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+    from threading import Thread
+
+    def watch() -> None:
+        parent = parent_process()
+        if parent is not None:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def measure(

@@ -1,15 +1,17 @@
-"""The figures of the paper's appendix, for any data: PNG files."""
+"""The figures of the paper's appendix, for any data, and the look of all figures."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from chromatic._files import replacing
 from chromatic.errors import InputError
-from chromatic.graph.study import Study
+from chromatic.graph.study import Series, Study
 
 BLUE, ORANGE, GREEN, RED, GRAY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#666666"
 STYLE: Any = {
@@ -24,17 +26,23 @@ STYLE: Any = {
     "lines.linewidth": 1.8,
     "legend.frameon": False,
     "legend.fontsize": 9,
+    "svg.hashsalt": "chromatic",
 }
 
 
-def folder_for_figures(folder: str | os.PathLike[str]) -> str:
-    """Make a folder for figures where it is missing; refuse early what would fail late."""
+def check_matplotlib() -> None:
+    """Refuse early what would fail late."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise InputError(
             "matplotlib is not installed; expected it for figures: pip install 'chromatic-learning[report]'"
         ) from error
+
+
+def folder_for_figures(folder: str | os.PathLike[str]) -> str:
+    """Make a folder for figures where it is missing; refuse early what would fail late."""
+    check_matplotlib()
     folder = os.fspath(folder)
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise InputError(f"{folder}: is a file; expected a folder for the figures")
@@ -46,32 +54,72 @@ def draw_graph_figures(
     study: Study, prices: list[dict[str, Any]], folder: str | os.PathLike[str]
 ) -> list[str]:
     """Write the figures into a folder, which is made where it is missing; their paths."""
-    folder = folder_for_figures(folder)
-    import matplotlib
-    from matplotlib.figure import Figure
+    per_k, filtered, k = study.per_k, study.filtered, study.suggested_k
+    held = filtered["held_out"][k - 1], filtered["max_degree"][k - 1]
 
-    k = study.suggested_k
-    drawings: dict[str, Callable[[Any], None]] = {
-        "new-edges": lambda axes: _new_edges(axes, study.per_k, "New edges of a row, all features"),
-        "colors-needed": lambda axes: _colors_needed(axes, study),
-        "new-edges-filtered": lambda axes: _new_edges(
-            axes, study.filtered, "New edges of a row, without the held-out features"
-        ),
-        "colors-needed-filtered": lambda axes: _colors_needed_filtered(axes, study),
-        "collisions": lambda axes: _collisions(axes, prices, study.held_out[k - 1]),
-    }
+    def titled(title: str, draw: Callable[..., None], *of: Any) -> Callable[[Any], None]:
+        def drawing(axes: Any) -> None:
+            draw(axes, *of)
+            axes.set_title(title)
+
+        return drawing
+
+    return write_figures(
+        {
+            "new-edges": titled("New edges of a row, all features", draw_new_edges, per_k),
+            "colors-needed": titled(
+                "Colors that a guarantee needs, all features colored", draw_colors_needed, per_k
+            ),
+            "new-edges-filtered": titled(
+                "New edges of a row, without the held-out features", draw_new_edges, filtered
+            ),
+            "colors-needed-filtered": titled(
+                "Colors that a guarantee needs, with and without held-out features",
+                draw_colors_needed_filtered,
+                per_k,
+                filtered,
+            ),
+            "collisions": titled("Collisions against colors", draw_collisions, prices, k, *held),
+        },
+        folder,
+    )
+
+
+def write_figures(drawings: dict[str, Callable[[Any], None]], folder: str | os.PathLike[str]) -> list[str]:
+    """Write a PNG file for each drawing, which is given its axes; their paths."""
+    folder = folder_for_figures(folder)
     paths = []
-    with matplotlib.rc_context(STYLE):
-        for name, draw in drawings.items():
-            figure = Figure(figsize=(6.4, 4.2), dpi=120, layout="constrained")
-            draw(figure.subplots())
-            paths.append(os.path.join(folder, f"{name}.png"))
-            with replacing(paths[-1]) as file:
-                figure.savefig(file, format="png", metadata={"Software": None})
+    for name, draw in drawings.items():
+        paths.append(os.path.join(folder, f"{name}.png"))
+        with panels(1, [paths[-1]]) as [axes]:
+            draw(axes)
     return paths
 
 
-def _new_edges(axes: Any, series: dict[str, list[Any]], title: str) -> None:
+@contextlib.contextmanager
+def panels(count: int, paths: list[str], title: str | None = None) -> Iterator[list[Any]]:
+    """Axes side by side, two in a line, to draw on; PNG or SVG files, the same bytes every time."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    across = min(2, count)
+    down = -(-count // across)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4 * across, 4.2 * down), dpi=120, layout="constrained")
+        places = figure.subplots(down, across, squeeze=False).ravel()
+        for unused in places[count:]:
+            unused.set_axis_off()
+        if title is not None:
+            figure.suptitle(textwrap.fill(title, 72 * across), x=0.01, ha="left", fontsize=12)
+        yield list(places[:count])
+        for path in paths:
+            kind = path.rsplit(".", 1)[1]
+            with replacing(path) as file:
+                figure.savefig(file, format=kind, metadata={"Date" if kind == "svg" else "Software": None})
+
+
+def draw_new_edges(axes: Any, series: Series) -> None:
+    """New edges of a row, estimated and seen, against k."""
     ks = series["k"]
     for color, name, estimate, seen in (
         (BLUE, "all pairs", "good_turing", "new_edges"),
@@ -84,13 +132,14 @@ def _new_edges(axes: Any, series: dict[str, list[Any]], title: str) -> None:
             options = {"marker": "o", "markersize": 5, "linestyle": "none", "markerfacecolor": "white"}
             axes.plot(*points, color=color, label=f"in test rows, {name}", **options)
     _over_k(axes, ks)
-    axes.set(title=title, ylabel="pairs seen fewer than k times, a row")
+    axes.set(ylabel="pairs seen fewer than k times, a row")
     axes.set_ylim(bottom=0)
     axes.legend(loc="best", ncols=2 if "new_edges" in series else 1)
 
 
-def _colors_needed(axes: Any, study: Study) -> None:
-    series, ks = study.per_k, study.per_k["k"]
+def draw_colors_needed(axes: Any, series: Series) -> None:
+    """The colors that the theorem needs, and what they are made of, against k."""
+    ks = series["k"]
     axes.plot(ks, series["colors_needed"], color=BLUE, label="$m$, colors needed")
     axes.plot(
         ks,
@@ -105,23 +154,24 @@ def _colors_needed(axes: Any, study: Study) -> None:
     axes.plot(ks, series["good_turing"], ":", color=GREEN, label="new edges of a row")
     _over_k(axes, ks)
     _log(axes)
-    axes.set(title="Colors that a guarantee needs, all features colored", ylabel="colors")
+    axes.set(ylabel="colors")
     axes.legend(loc="best")
 
 
-def _colors_needed_filtered(axes: Any, study: Study) -> None:
-    ks = study.per_k["k"]
-    axes.plot(ks, study.per_k["colors_needed"], color=GRAY, label="$m$, nothing held out")
-    axes.plot(ks, study.filtered["colors_needed"], color=BLUE, label="$m_f$, with held-out features")
+def draw_colors_needed_filtered(axes: Any, per_k: Series, filtered: Series) -> None:
+    """The colors that the theorem needs with features held out and without, against k."""
+    ks = per_k["k"]
+    axes.plot(ks, per_k["colors_needed"], color=GRAY, label="$m$, nothing held out")
+    axes.plot(ks, filtered["colors_needed"], color=BLUE, label="$m_f$, with held-out features")
     axes.plot(
         ks,
-        _positive(study.filtered["held_out"]),
+        _positive(filtered["held_out"]),
         "--",
         color=ORANGE,
         label="$|W|$, held-out features",
     )
-    best = study.suggested_k
-    fewest = study.filtered["colors_needed"][best - 1]
+    fewest = min(filtered["colors_needed"])
+    best = ks[filtered["colors_needed"].index(fewest)]
     axes.plot([best], [fewest], "o", color=RED, markersize=7)
     axes.annotate(
         f"fewest: {fewest:,.0f} at k = {best}",
@@ -132,15 +182,18 @@ def _colors_needed_filtered(axes: Any, study: Study) -> None:
     )
     _over_k(axes, ks)
     _log(axes)
-    axes.set(title="Colors that a guarantee needs, with and without held-out features", ylabel="colors")
+    axes.set(ylabel="colors")
     axes.legend(loc="best")
 
 
-def _collisions(axes: Any, prices: list[dict[str, Any]], held: Any) -> None:
+def draw_collisions(
+    axes: Any, prices: list[dict[str, Any]], k: int, held_out: int, max_degree: int
+) -> None:
+    """Collisions in test rows and promised ones, against the colors of each coloring."""
     tested = any(price["collisions"] is not None for price in prices)
     for fit, color in (("random", GREEN), ("uniform", BLUE)):
         chosen = [price for price in prices if price["coloring"] == fit]
-        label = "random" if fit == "random" else f"uniform, k = {held.k}"
+        label = "random" if fit == "random" else f"uniform, k = {k}"
         colors = [price["colors"] for price in chosen]
         if tested:
             seen = _positive([price["collisions"] for price in chosen])
@@ -154,22 +207,32 @@ def _collisions(axes: Any, prices: list[dict[str, Any]], held: Any) -> None:
             axes.plot(price["colors"], price["collisions"], "s", color=color, markersize=7, label=label)
         else:
             axes.axvline(price["colors"], color=color, linewidth=1, label=label)
-    at = len(held.features) + 2 * held.max_degree
+    at = held_out + 2 * max_degree
     if at:
         axes.axvline(at, color=GRAY, linewidth=1, linestyle=":", label=f"$|W| + 2\\Delta_f$ = {at:,}")
     axes.set_xscale("log")
     _log(axes)
-    _plain(axes.xaxis)
+    plain_numbers(axes.xaxis)
     what = "collisions of a test row" if tested else "collisions promised for a new row"
-    axes.set(title="Collisions against colors", xlabel="colors", ylabel=what)
+    axes.set(xlabel="colors", ylabel=what)
     axes.legend(loc="best")
+
+
+def over_columns(axes: Any, budgets: list[int]) -> None:
+    """A logarithmic axis of columns, with each budget, a power of two, on it."""
+    axes.set_xscale("log", base=2)
+    plain_numbers(axes.xaxis)
+    if max(budgets) > 10_000:
+        axes.set_xticks(budgets, [f"$2^{{{budget.bit_length() - 1}}}$" for budget in budgets])
+    else:
+        axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
 
 
 def _over_k(axes: Any, ks: list[int]) -> None:
     axes.set_xlabel("k: pairs seen in k rows or more are edges")
     if len(ks) > 16:
         axes.set_xscale("log", base=2)
-    _plain(axes.xaxis)
+    plain_numbers(axes.xaxis)
     axes.set_xticks([k for k in (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096) if k <= ks[-1]])
 
 
@@ -182,10 +245,10 @@ def _log(axes: Any) -> None:
     heights = [y for line in axes.get_lines() if len(line.get_xdata()) > 2 for y in line.get_ydata()]
     if any(y > 0 for y in heights):
         axes.set_yscale("log")
-        _plain(axes.yaxis)
+        plain_numbers(axes.yaxis)
 
 
-def _plain(axis: Any) -> None:
+def plain_numbers(axis: Any) -> None:
     """Numbers as people write them; on a short logarithmic axis also 2 and 5 of each decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -1,0 +1,129 @@
+"""`chromatic datasets`: the paper's data sets, and synthetic ones in their shape."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from chromatic.cli import options
+
+
+def list_(json_: options.Json = False) -> None:
+    """Print what the paper's data sets are, how large, under which terms and where from.
+
+    Example: chromatic datasets list --json
+    """
+    import json
+
+    from chromatic.datasets.fetch import cache_folder, cached
+    from chromatic.datasets.registry import DATASETS
+
+    here = {name: cached(data_set) for name, data_set in DATASETS.items()}
+    if json_:
+        told = ("name", "what", "train_rows", "test_rows", "features", "license", "page")
+        figures = [
+            {key: getattr(data_set, key) for key in told}
+            | {"paths": None if (paths := here[name]) is None else asdict(paths)}
+            for name, data_set in DATASETS.items()
+        ]
+        print(json.dumps(figures))
+        return
+    for name, data_set in DATASETS.items():
+        print(f"{name:<8}{data_set.what}")
+        print(
+            f"        {data_set.train_rows:,} rows to train on, {data_set.test_rows:,} to test; "
+            f"{data_set.features:,} {'columns' if data_set.format == 'criteo' else 'features'}"
+        )
+        print(f"        license: {data_set.license}")
+        print(f"        from {data_set.page}")
+        print(f"        {'is in the cache' if here[name] else f'chromatic datasets get {name}'}")
+    print(f"\nThe cache is {cache_folder()}; the environment variable CHROMATIC_DATA names another.")
+
+
+def get(
+    name: Annotated[str, typer.Argument(help="url, kdda, kddb, kdd12 or criteo.")],
+    json_: options.Json = False,
+) -> None:
+    """Download a data set into the cache, check it, split it as in the paper, and print where it is.
+
+    A download that was cut goes on where it stopped. CHROMATIC_DATA names the cache's folder, and
+    CHROMATIC_DATA_URL a mirror.
+
+    Example: chromatic datasets get kdda
+    """
+    from chromatic.datasets import fetch
+    from chromatic.datasets.registry import data_set_of
+
+    data_set = data_set_of(name)
+    paths = fetch.get(data_set, options.progress_bar)
+    if json_:
+        options.show(asdict(paths), True)
+        return
+    print(f"train  {paths.train}\ntest   {paths.test}")
+    if data_set.format == "criteo":
+        print("read them with --format criteo")
+
+
+def make(
+    shape: Annotated[str, typer.Argument(help="url, kdda, kddb or kdd12.")],
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", help="The svmlight file to write; by default SHAPE.svm."),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(help="How many; the full numbers: chromatic datasets list.")
+    ] = 100_000,
+    test_rows: Annotated[
+        int, typer.Option(help="Write so many that follow in time to a second file, SHAPE.t.svm.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Another seed gives other rows.")] = 0,
+    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None,
+) -> None:
+    """Write synthetic data in the shape of one of the paper's data sets.
+
+    Rows, features, features per row, co-occurrence and colors grow with the rows to what the paper says
+    of the whole set. More rows are a continuation, whatever the threads.
+
+    Example: chromatic datasets make kdda --rows 840000 --test-rows 50000 -o kdda.svm.zst
+    """
+    from chromatic._files import check_target
+    from chromatic._threads import thread_count
+    from chromatic.data.writers import format_to_write
+    from chromatic.datasets import synthetic
+    from chromatic.errors import InputError
+
+    made = synthetic.shape_of(shape)
+    output = output or f"{shape}.svm"
+    jobs = [(output, rows, 0)]
+    if test_rows < 0:
+        raise InputError(f"the test rows are {test_rows}; expected 0 or more")
+    if test_rows:
+        jobs.append((test_path(output), test_rows, rows))
+    for path, count, first in jobs:
+        synthetic.check_rows(count, first, seed)
+        if path != "-":
+            if format_to_write(path) != "svmlight":
+                raise InputError(f"{path}: would be svmlight text; expected a name such as {shape}.svm")
+            check_target(path)
+    for path, count, first in jobs:
+        size = synthetic.expected_bytes(made, count, first, seed)
+        with options.progress_bar(f"making {os.path.basename(path)}", size) as progress:
+            synthetic.make(made, path, count, first, seed, thread_count(threads), progress)
+
+
+def test_path(path: str) -> str:
+    """Where test rows go, as LIBSVM names them.
+
+    >>> test_path("here/kdda.svm.gz")
+    'here/kdda.t.svm.gz'
+    """
+    from chromatic.errors import InputError
+
+    if path == "-":
+        raise InputError("test rows need a file of their own; expected -o FILE, not -")
+    folder, name = os.path.split(path)
+    stem, dot, suffixes = name.partition(".")
+    return os.path.join(folder, f"{stem}.t{dot}{suffixes}")
