@@ -61,6 +61,24 @@ def fitted(name: str, data: Data, store: Store, cell: Record, settings: Settings
     return record
 
 
+def over_budgets(
+    name: str, data: Data, store: Store, setting: str, values: Iterable[str], budgets: Sequence[int]
+) -> list[Record]:
+    """Logistic regression on columns of few variables, for each value of a setting and each budget."""
+    return [
+        fitted(
+            name,
+            data,
+            store,
+            {setting: value, "budget": budget},
+            few_variables(data, budget, **{setting: value}),
+            "lr",
+        )
+        for value in values
+        for budget in budgets
+    ]
+
+
 def _about(data: Data) -> Record:
     return {"name": data.name, "base_log_loss": data.split.base_log_loss}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chromatic.experiments.cells import few_variables, fitted
+from chromatic.experiments.cells import over_budgets
 from chromatic.experiments.data import Data
 from chromatic.experiments.frame import Experiment, Found, Line
 from chromatic.experiments.paper import FIELDS_SETS, PLOTTED
@@ -22,18 +22,7 @@ LEAKAGES = {
 
 def run(data: Data, store: Store) -> list[Record]:
     """Logistic regression on columns from the same rows, from the other half, and from the other folds."""
-    return [
-        fitted(
-            NAME,
-            data,
-            store,
-            {"leakage": leakage, "budget": budget},
-            few_variables(data, budget, leakage=leakage),
-            "lr",
-        )
-        for leakage in LEAKAGES
-        for budget in BUDGETS
-    ]
+    return over_budgets(NAME, data, store, "leakage", LEAKAGES, BUDGETS)
 
 
 def lines(found: Found) -> list[Line]:

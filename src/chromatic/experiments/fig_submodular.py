@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chromatic.experiments.cells import few_variables, fitted
+from chromatic.experiments.cells import over_budgets
 from chromatic.experiments.data import Data
 from chromatic.experiments.frame import Experiment, Found, Line
 from chromatic.experiments.paper import FIELDS_SETS, PLOTTED
@@ -22,18 +22,7 @@ QUANTIZERS = {
 
 def run(data: Data, store: Store) -> list[Record]:
     """Logistic regression on the columns that each way to cut gives."""
-    return [
-        fitted(
-            NAME,
-            data,
-            store,
-            {"quantizer": quantizer, "budget": budget},
-            few_variables(data, budget, quantizer=quantizer),
-            "lr",
-        )
-        for quantizer in QUANTIZERS
-        for budget in BUDGETS
-    ]
+    return over_budgets(NAME, data, store, "quantizer", QUANTIZERS, BUDGETS)
 
 
 def lines(found: Found) -> list[Line]:
