@@ -33,7 +33,7 @@ from chromatic.errors import InputError
 
 log = logging.getLogger("chromatic")
 
-IN_FILES = ("n_jobs", "verbose")  # parameters that a model file does not keep
+NOT_IN_FILES = ("n_jobs", "verbose")  # parameters that a model file does not keep
 
 
 class _Encoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -348,7 +348,7 @@ class ChromaticEncoder(_Encoder):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted encoder to a file that `load` reads; it holds no code."""
         check_is_fitted(self)
-        kept = {name: value for name, value in self.get_params().items() if name not in IN_FILES}
+        kept = {name: value for name, value in self.get_params().items() if name not in NOT_IN_FILES}
         if not isinstance(self.random_state, Integral):
             kept.pop("random_state")
         width = self.n_features_in_ if self._on_matrix else None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.data.writers import write
+from chromatic.data.writers import write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.learn.extras import optional
 from chromatic.learn.inputs import scales_of
@@ -34,7 +34,7 @@ class VowpalWabbit:
         self.n_parameters = columns.n_columns + 1
         with tempfile.TemporaryDirectory() as folder:
             rows, model = os.path.join(folder, "rows.vw"), os.path.join(folder, "model")
-            write(list(columns.to_batches(np.where(y == 1, 1.0, -1.0), self.first)), rows)
+            write_text(columns.to_batches(np.where(y == 1, 1.0, -1.0), self.first, fold=True), rows, "vw")
             _run("--data", rows, "--loss_function", "logistic", "-b", str(bits), "-f", model)
             with open(model, "rb") as file:
                 self.model = file.read()
@@ -46,7 +46,8 @@ class VowpalWabbit:
             rows, model, out = (os.path.join(folder, name) for name in ("rows.vw", "model", "out"))
             with open(model, "wb") as file:
                 file.write(self.model)
-            write(list(columns.to_batches(np.ones(len(columns.indptr) - 1), self.first)), rows)
+            labels = np.ones(len(columns.indptr) - 1)
+            write_text(columns.to_batches(labels, self.first, fold=True), rows, "vw")
             _run("-i", model, "-t", "--data", rows, "--link", "logistic", "-p", out)
             return np.atleast_1d(np.loadtxt(out))
 
