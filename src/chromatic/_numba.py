@@ -48,18 +48,28 @@ def _compile(function: Function, **options: Any) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+RANKED = 192  # the longest slice that is sorted by ranks
+
+
 @kernel
-def sort_slice(array, start, stop):  # type: ignore[no-untyped-def]
-    """Sort array[start:stop] in place: by insertion where it is short, else by a heap."""
+def sort_slice(array, start, stop, spare):  # type: ignore[no-untyped-def]
+    """Sort array[start:stop] in place; `spare` has room for RANKED elements, of the array's type.
+
+    The place of an element is the number of those before it: quadratic, but without a branch and eight
+    at a time, which up to RANKED is several times faster than anything that branches. Longer slices
+    are sorted by a heap.
+    """
     n = stop - start
-    if n <= 24:
-        for i in range(start + 1, stop):
-            x = array[i]
-            j = i - 1
-            while j >= start and array[j] > x:
-                array[j + 1] = array[j]
-                j -= 1
-            array[j + 1] = x
+    if n <= RANKED:
+        for i in range(n):
+            spare[i] = array[start + i]
+        for i in range(n):
+            x, rank = spare[i], np.uint32(0)
+            for j in range(i):
+                rank += np.uint32(spare[j] <= x)
+            for j in range(i + 1, n):
+                rank += np.uint32(spare[j] < x)
+            array[start + np.int64(rank)] = x
         return
     for root in range(n // 2 - 1, -1, -1):
         _sift(array, start, root, n)

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
-from chromatic.encoding.statistics import count_labels, estimating_half, folds_of, row_hashes, smoothing_of
+from chromatic.encoding.statistics import (
+    LOWER_HALF,
+    LabelCounts,
+    estimating_half,
+    folds_of,
+    row_hashes,
+    row_sums,
+    smoothing_of,
+)
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=20)
 
@@ -22,10 +30,16 @@ def test_labels_are_counted_by_feature_and_fold(lists, data):
     rows, sets = read(lists)
     positive = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
     fold = data.draw(st.lists(st.integers(-1, 2), min_size=len(sets), max_size=len(sets)))
-    found = count_labels(rows, np.array(positive), np.array(fold, np.int32), 3)
+    n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
+    found = LabelCounts.zeros(n_several, rows.n_features - n_several, 3)
+    found.add(rows, np.array(positive), np.array(fold, np.int32))
     counts, positives = naive.label_counts(sets, positive, fold, rows.n_features, 3)
-    assert found.rows.tolist() == counts
-    assert found.positives.tolist() == positives
+    by_fold = np.concatenate((found.several, found.whole[None]))
+    some = [*range(n_several), rows.n_features]
+    assert (by_fold & LOWER_HALF).tolist() == [counts[v] for v in some]
+    assert (by_fold >> 32).tolist() == [positives[v] for v in some]
+    assert (found.totals() & LOWER_HALF).tolist() == [sum(of_feature) for of_feature in counts]
+    assert (found.totals() >> 32).tolist() == [sum(of_feature) for of_feature in positives]
 
 
 @pytest.mark.kernels
@@ -33,12 +47,14 @@ def test_labels_are_counted_by_feature_and_fold(lists, data):
 def test_rows_hash_by_their_features_their_number_and_the_seed(lists, seed):
     rows, sets = read(lists)
     keys = mix_integers(np.arange(rows.n_features, dtype=np.uint32))
-    assert row_hashes(rows, keys, seed).tolist() == naive.row_hashes(sets, keys.tolist(), seed)
+    assert row_hashes(row_sums(rows, keys), seed).tolist() == naive.row_hashes(sets, keys.tolist(), seed)
 
 
 def test_folds_and_halves_are_even_also_where_all_rows_are_equal():
     rows, _ = read([[1, 2]] * 10_000)
-    hashes = row_hashes(rows, np.arange(2, dtype=np.uint64), seed=3)
+    sums = row_sums(rows, np.arange(2, dtype=np.uint64))
+    hashes = row_hashes(sums, seed=3)
+    assert (row_hashes(sums, seed=3, threads=3) == hashes).all()
     folds = np.bincount(folds_of(hashes, 5))
     assert len(folds) == 5 and abs(folds - 2000).max() < 160
     for rate in (1, 2, 5):

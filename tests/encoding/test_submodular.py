@@ -7,23 +7,28 @@ from chromatic.coloring import color
 from chromatic.data import Reader
 from chromatic.encoding import learn_codebook
 from chromatic.encoding.encoded import NO_COLUMN, Encoded, encode
-from chromatic.encoding.statistics import count_labels
-from chromatic.encoding.submodular import columns_by_fold, columns_of, smoothed
+from chromatic.encoding.statistics import LOWER_HALF, LabelCounts, packed
+from chromatic.encoding.submodular import columns_by_fold, columns_of, merged, smoothed
 
 pytestmark = pytest.mark.kernels
 
 lists = st.lists(st.lists(st.integers(0, 25), max_size=8), min_size=2, max_size=30)
 
 
+def count(rows, labels, fold, n_folds):
+    n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
+    counted = LabelCounts.zeros(n_several, rows.n_features - n_several, n_folds)
+    counted.add(rows, np.array(labels, np.bool_), fold)
+    return counted
+
+
 def learn(lists, labels, budget, null="drop", smoothing=1.0, **options):
     data = Reader().read(lists, dense_threshold=2)
     coloring = color(data.rows)
-    fold = np.zeros(data.rows.n_rows, np.int32)
-    counted = count_labels(data.rows, np.array(labels, np.bool_), fold, 1)
-    counts, positives = (array[:, 0].astype(np.int64) for array in (counted.rows, counted.positives))
-    codebook = learn_codebook(
-        coloring, positives, counts, budget=budget, smoothing=smoothing, null=null, min_gain=0.0, **options
-    )
+    totals = count(data.rows, labels, np.zeros(data.rows.n_rows, np.int32), 1).totals()
+    counts, positives = totals & LOWER_HALF, totals >> 32
+    some = {"budget": budget, "smoothing": smoothing, "null": null, "min_gain": 0.0}
+    codebook = learn_codebook(coloring, totals, merged(coloring, totals), **some | options)
     return data.rows, coloring, counts, positives, codebook
 
 
@@ -65,15 +70,15 @@ def test_a_feature_falls_into_the_bin_of_its_rate(lists, draws, budget):
         cuts = codebook.cuts[codebook.bin_starts[k] : codebook.bin_starts[k + 1]]
         expected = next(i for i, cut in enumerate(cuts) if rate <= cut)
         assert columns[v] == codebook.columns[codebook.bin_starts[k] + expected]
-    encoded = encode(rows, columns[None], n_columns=codebook.n_columns)
+    encoded = encode(rows, columns[:, None], n_columns=codebook.n_columns)
     for row, part in enumerate(np.split(encoded.columns, encoded.indptr[1:-1])):
         of_row = columns[rows.codes[rows.indptr[row] : rows.indptr[row + 1]]]
         assert part.tolist() == sorted(of_row[of_row != NO_COLUMN].tolist())
 
 
 def test_a_rate_where_nothing_was_counted_is_the_prior():
-    assert smoothed(np.array([0]), np.array([0]), 0.3, 0.0).tolist() == [0.3]
-    assert smoothed(np.array([2]), np.array([4]), 0.3, 0.0).tolist() == [0.5]
+    assert smoothed(packed(np.array([0]), np.array([0])), 0.3, 0.0).tolist() == [0.3]
+    assert smoothed(packed(np.array([2]), np.array([4])), 0.3, 0.0).tolist() == [0.5]
 
 
 @given(lists, st.data(), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
@@ -82,18 +87,23 @@ def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, sm
     labels = np.array(draws.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     fold = np.array(draws.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), np.int32)
     rows, coloring, counts, positives, codebook = learn(lists, labels, 12, smoothing=smoothing)
-    counted = count_labels(rows, labels, fold, 3)
+    counted = count(rows, labels, fold, 3)
+    n_several, of_fold = len(counted.several), np.zeros((rows.n_features, 3), np.int64)
+    for row, codes in enumerate(np.split(rows.codes, rows.indptr[1:-1])):
+        of_fold[codes, fold[row]] += packed(np.int64(labels[row]), np.int64(1))
     whole = columns_of(codebook, coloring.colors, codebook.rates)
-    found = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
+    found, alone = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
     prior = positives[-1] / counts[-1]
     for f in range(3):
-        others = counts[:-1] - counted.rows[:-1, f]
-        rates = smoothed(positives[:-1] - counted.positives[:-1, f], others, prior, smoothing)
+        others = packed(positives, counts)[:-1] - of_fold[:, f]
+        rates = smoothed(others, prior, smoothing)
         expected = columns_of(codebook, coloring.colors, rates)
         if null_instead:
             of_null = codebook.columns[codebook.null_bins][coloring.colors]
             expected = np.where(others == 0, of_null, expected)
-        assert found[f].tolist() == expected.tolist()
+        assert found[:, f].tolist() == expected[:n_several].tolist()
+        here = np.flatnonzero(of_fold[n_several:, f])  # a feature of one row has its fold
+        assert alone[here].tolist() == expected[n_several:][here].tolist()
 
 
 @given(lists, st.booleans(), st.sampled_from([np.float32, np.float64]))

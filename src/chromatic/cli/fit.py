@@ -10,7 +10,6 @@ import typer
 from chromatic.cli import on_spark, options
 
 if TYPE_CHECKING:
-    from chromatic.data import Dataset
     from chromatic.encoding.fitting import Fitted
 
 
@@ -40,9 +39,9 @@ def fit(
         to = format_to_write(encoded, to)
         check_target(encoded)
     check_target(output)
-    data, fitted = fitting.fit(train, reading)
+    fitted = fitting.fit(train, reading)
     if encoded is not None and to is not None:
-        _write_training_rows(data, fitted, encoded, to, thread_count(reading.threads))
+        _write_training_rows(fitted, encoded, to, thread_count(reading.threads))
     _save(fitted, output, fitting)
 
 
@@ -77,23 +76,19 @@ def encode(
     os.makedirs(output, exist_ok=True)
     for path in (model, train_rows, test_rows):
         check_target(path)
-    data, fitted = fitting.fit(train, reading)
-    rows = reading.code(test, data.vocabulary).rows
+    fitted = fitting.fit(train, reading)
     threads = thread_count(reading.threads)
-    _write_training_rows(data, fitted, train_rows, to, threads)
-    options.write_columns(fitted.encoding.encode(rows, threads), rows.labels, test_rows, to, threads)
+    _write_training_rows(fitted, train_rows, to, threads)
+    reading.transform(test, fitted.encoding, test_rows, to)
     _save(fitted, model, fitting)
 
 
-def _write_training_rows(data: Dataset, fitted: Fitted, path: str, to: str, threads: int) -> None:
+def _write_training_rows(fitted: Fitted, path: str, to: str, threads: int) -> None:
     """Write the rows to train on, and say so where they are not all."""
-    rows, labels = fitted.training_rows, data.rows.labels
-    if len(rows) < data.rows.n_rows:
-        options.log.warning(
-            "wrote the %s of %s rows that are left to train on", f"{len(rows):,}", f"{data.rows.n_rows:,}"
-        )
-    left = None if labels is None else labels[rows]
-    options.write_columns(fitted.training.take(rows), left, path, to, threads)
+    if fitted.trains is not None:
+        left, of = int(fitted.trains.sum()), len(fitted.trains)
+        options.log.warning("wrote the %s of %s rows that are left to train on", f"{left:,}", f"{of:,}")
+    options.write_columns(fitted.to_train_on(), path, to, threads)
 
 
 def _save(fitted: Fitted, path: str, fitting: options.Fitting) -> None:

@@ -22,7 +22,6 @@ def transform(
     Example: chromatic transform model.chroma test.svm.gz -o test-columns.svm
     """
     from chromatic._files import check_target
-    from chromatic._threads import thread_count
     from chromatic.data.writers import format_to_write
     from chromatic.modelfile import load
 
@@ -31,7 +30,4 @@ def transform(
         return
     to = format_to_write(output, to)
     check_target(output)
-    encoding = load(model).encoding
-    rows = reading.code(inputs, encoding.vocabulary).rows
-    threads = thread_count(reading.threads)
-    options.write_columns(encoding.encode(rows, threads), rows.labels, output, to, threads)
+    reading.transform(inputs, load(model).encoding, output, to)

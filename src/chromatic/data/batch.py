@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, sort_slice
+from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names
 from chromatic.errors import InputError
@@ -135,6 +135,13 @@ class LeftOut:
             sum(batch.missing for batch in batches),
         )
 
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(
+            self.skipped_lines + other.skipped_lines,
+            self.ignored_numbers + other.ignored_numbers,
+            self.missing_numbers + other.missing_numbers,
+        )
+
     def sentences(self) -> list[str]:
         """What to tell of it."""
         told = (
@@ -196,8 +203,9 @@ def intern(
 def distinct_per_row(batch: Batch) -> Batch:
     """The batch with every feature once per row, where it first stood, with its last value."""
     keys = np.empty(int(np.diff(batch.indptr).max(initial=0)), np.uint64)
+    spare = np.empty(RANKED, np.uint64)
     if batch.tokens is None:
-        repeated = _has_repeats(batch.indptr, batch.ids, keys)
+        repeated = _has_repeats(batch.indptr, batch.ids, keys, spare)
     else:
         last_row = np.full(len(batch.tokens.hashes), -1, np.int64)
         repeated = _has_repeated_tokens(batch.indptr, batch.ids, last_row)
@@ -205,17 +213,17 @@ def distinct_per_row(batch: Batch) -> Batch:
         return batch
     values = batch.all_values()
     kept = np.ones(len(batch.ids), np.bool_)
-    _merge_repeats(batch.indptr, batch.ids, keys, values, kept)
+    _merge_repeats(batch.indptr, batch.ids, keys, spare, values, kept)
     kept_before = np.concatenate(([0], np.cumsum(kept)))
     return batch.with_features(kept_before[batch.indptr], batch.ids[kept], batch.tokens, values[kept])
 
 
 @kernel
-def _sort_row(ids, start, stop, keys):  # type: ignore[no-untyped-def]
+def _sort_row(ids, start, stop, keys, spare):  # type: ignore[no-untyped-def]
     """Put (id, place in the row) of ids[start:stop] into keys, each in one word, and sort them."""
     for i in range(start, stop):
         keys[i - start] = (np.uint64(ids[i]) << np.uint64(32)) | np.uint64(i - start)
-    sort_slice(keys, 0, stop - start)
+    sort_slice(keys, 0, stop - start, spare)
 
 
 @kernel
@@ -229,7 +237,7 @@ def _has_repeated_tokens(indptr, ids, last_row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_repeats(indptr, ids, keys):  # type: ignore[no-untyped-def]
+def _has_repeats(indptr, ids, keys, spare):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]
         ascending = True
@@ -243,7 +251,7 @@ def _has_repeats(indptr, ids, keys):  # type: ignore[no-untyped-def]
                     if ids[j] == ids[i]:
                         return True
         else:
-            _sort_row(ids, start, stop, keys)
+            _sort_row(ids, start, stop, keys, spare)
             for k in range(1, stop - start):
                 if keys[k] >> np.uint64(32) == keys[k - 1] >> np.uint64(32):
                     return True
@@ -251,12 +259,12 @@ def _has_repeats(indptr, ids, keys):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _merge_repeats(indptr, ids, keys, values, kept):  # type: ignore[no-untyped-def]
+def _merge_repeats(indptr, ids, keys, spare, values, kept):  # type: ignore[no-untyped-def]
     """Of equal ids in a row keep the first, with the value of the last."""
     place = np.uint64(0xFFFFFFFF)
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]
-        _sort_row(ids, start, stop, keys)
+        _sort_row(ids, start, stop, keys, spare)
         first = np.int64(0)
         for k in range(1, stop - start):
             if keys[k] >> np.uint64(32) != keys[first] >> np.uint64(32):

@@ -97,21 +97,28 @@ class Reader:
             from chromatic.data.memory import batches_of
 
             return list(batches_of(data, self.label))
+        return list(self.stream(paths))
+
+    def stream(self, paths: list[str]) -> Iterator[Batch]:
+        """The rows of files as they come; several are one data set, in order."""
         text_readers: dict[str, TextReader] = {}
-        batches: list[Batch] = []
+        first: Batch | None = None
         for path in paths:
-            read = list(self._read_file(path, text_readers))
-            if not any(batch.n_rows for batch in read):
-                problem = "is empty" if not any(b.skipped_lines for b in read) else "has no good line"
+            n_rows = skipped = 0
+            for batch in self._read_file(path, text_readers):
+                first = first or batch
+                try:
+                    have_labels([first, batch])
+                    check_numeric_columns(batch.numeric_names, first.numeric_names)
+                except InputError as error:
+                    raise in_file(path, None, str(error)) from error
+                n_rows += batch.n_rows
+                skipped += batch.skipped_lines
+                yield batch
+            if not n_rows:
+                problem = "has no good line" if skipped else "is empty"
                 raise in_file(path, None, f"{problem}; expected at least one row")
-            log.info("%s: %s rows", path, f"{sum(batch.n_rows for batch in read):,}")
-            batches += read
-            try:
-                have_labels(batches)
-                check_numeric_columns(read[0].numeric_names, batches[0].numeric_names)
-            except InputError as error:
-                raise in_file(path, None, str(error)) from error
-        return batches
+            log.info("%s: %s rows", path, f"{n_rows:,}")
 
     def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
         with opened(path, self.progress) as file:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+
+ROWS_PER_PIECE = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,23 @@ class Rows:
     @property
     def n_rows(self) -> int:
         return len(self.indptr) - 1
+
+    def pieces(self) -> Iterator[tuple[int, Rows]]:
+        """The rows a number at a time, each piece with the number of its first row."""
+        for start in range(0, self.n_rows, ROWS_PER_PIECE):
+            here = slice(start, start + ROWS_PER_PIECE)
+            indptr = self.indptr[start : start + ROWS_PER_PIECE + 1]
+            yield (
+                start,
+                replace(
+                    self,
+                    indptr=indptr - indptr[0],
+                    codes=self.codes[indptr[0] : indptr[-1]],
+                    labels=None if self.labels is None else self.labels[here],
+                    dense=self.dense[here],
+                    unseen_by_row=None if self.unseen_by_row is None else self.unseen_by_row[here],
+                ),
+            )
 
     @property
     def average_nnz(self) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, prefetch, sort_slice
+from chromatic._numba import RANKED, kernel, prefetch, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
 from chromatic.data.counting import Counted, count, is_narrow
@@ -261,6 +261,7 @@ def _encode(
             batch.value_at,
             batch.values,
             slots(i),
+            np.empty(RANKED, np.uint32),
             len(vocabulary),
             ends,
             block,
@@ -316,7 +317,7 @@ def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, unseen, totals):  # type: ignore[no-untyped-def]
+def _encode_rows(indptr, ids, value_at, values, slots, spare, n_sparse, ends, dense, unseen, totals):  # type: ignore[no-untyped-def]
     """Overwrite ids by the codes of sparse features, ascending within a row; values of dense ones.
 
     There are never more codes than ids read, so none is overwritten before it was read.
@@ -337,17 +338,11 @@ def _encode_rows(indptr, ids, value_at, values, slots, n_sparse, ends, dense, un
                 unseen[row] += np.uint32(1)
                 totals[2] += 1
             elif slot < n_sparse:
-                j = at
-                if at - start < 24:  # keep a short row in order as it grows
-                    while j > start and ids[j - 1] > slot:
-                        ids[j] = ids[j - 1]
-                        j -= 1
-                ids[j] = slot
+                ids[at] = slot
                 at += 1
                 totals[1] += value != 1.0
             else:
                 dense[row, np.int64(slot) - n_sparse] = value
-        if at - start > 24:
-            sort_slice(ids, start, at)
+        sort_slice(ids, start, at, spare)
         ends[row] = at
     totals[0] = at

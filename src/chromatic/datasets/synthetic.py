@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._files import replacing
-from chromatic._numba import inlined, kernel, sort_slice
+from chromatic._numba import RANKED, inlined, kernel, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.source import Progress
 from chromatic.datasets.shapes import LEVELS, RARE, SHAPES, SHARES, SIZES, Shape
@@ -94,9 +94,9 @@ def text(
     def write(start: int) -> memoryview:
         stop = min(start + piece, first + rows)
         out = np.empty((stop - start) * (2 + _BYTES_PER_FEATURE * tables.longest), np.uint8)
-        features = np.empty(tables.longest, np.int64)
-        dense, label = tables.dense, tables.label
-        size = _write_rows(start, stop, np.uint64(seed), tables.drawing, dense, label, features, out)
+        features, spare = np.empty(tables.longest, np.int64), np.empty(RANKED, np.int64)
+        drawn_by = np.uint64(seed), tables.drawing, tables.dense, tables.label
+        size = _write_rows(start, stop, *drawn_by, features, spare, out)
         return out[:size].data
 
     yield from ordered_map(write, range(first, first + rows, piece), threads)
@@ -176,13 +176,13 @@ def _levels(lowest: int, highest: int, n: int) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _write_rows(start, stop, seed, drawing, dense, label, features, out):  # type: ignore[no-untyped-def]
+def _write_rows(start, stop, seed, drawing, dense, label, features, spare, out):  # type: ignore[no-untyped-def]
     """Rows start to stop as text; the number of bytes written."""
     at = np.int64(0)
     for t in range(start, stop):
         row = _mix(_mix(seed) + U64(t) * _ROW)
         n = _draw_features(row, np.int64(t), seed, drawing, features)
-        sort_slice(features, 0, n)
+        sort_slice(features, 0, n, spare)
         line = at
         at, score = _write_dense(row, dense, label, out, at + 1)
         previous = np.int64(0)

@@ -30,7 +30,7 @@ class TruncatedEncoding:
         """The columns of rows that this vocabulary codes; a column's number is its feature's code."""
         columns = np.arange(rows.n_features, dtype=np.int32)
         columns[self.n_sparse_columns :] = NO_COLUMN
-        return encode(rows, columns[None], n_columns=self.n_sparse_columns)
+        return encode(rows, columns[:, None], n_columns=self.n_sparse_columns)
 
 
 def truncate(vocabulary: Vocabulary, budget: int) -> TruncatedEncoding:

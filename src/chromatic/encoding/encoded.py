@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import inlined, kernel, prefetch
 from chromatic.data.batch import Batch
-from chromatic.data.rows import Rows
+from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 NO_COLUMN = np.int32(-1)
-ROWS_PER_BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,10 @@ class Encoded:
     values: npt.NDArray[Any] | None  # None: all are 1
     n_sparse_columns: int
     dense: npt.NDArray[Any]  # rows × dense columns
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
 
     @property
     def n_columns(self) -> int:
@@ -76,24 +79,31 @@ class Encoded:
     def to_batches(
         self, labels: npt.NDArray[np.float64] | None, first: int = 0, *, fold: bool = False
     ) -> Iterator[Batch]:
-        """Batches for writers, the columns numbered from `first`; the dense ones are numeric columns.
+        """Batches for writers, of ROWS_PER_PIECE rows."""
+        for start in range(0, self.n_rows, ROWS_PER_PIECE):
+            stop = min(start + ROWS_PER_PIECE, self.n_rows)
+            of_piece = None if labels is None else labels[start:stop]
+            yield self.span(start, stop).to_batch(of_piece, first, fold=fold)
+
+    def to_batch(
+        self, labels: npt.NDArray[np.float64] | None, first: int = 0, *, fold: bool = False
+    ) -> Batch:
+        """All rows for a writer, the columns numbered from `first`; the dense ones are numeric columns.
 
         With `fold`, dense columns are entries like the others.
         """
-        for start in range(0, len(self.indptr) - 1, ROWS_PER_BATCH):
-            piece = self.span(start, min(start + ROWS_PER_BATCH, len(self.indptr) - 1))
-            if fold:
-                piece = piece.with_dense_folded()
-            dense = range(first + piece.n_sparse_columns, first + piece.n_columns)
-            names = tuple(b"%d" % column for column in dense)
-            ids = (piece.columns + first).astype(np.uint32)
-            values = np.ones(len(ids)) if piece.values is None else piece.values.astype(np.float64)
-            yield replace(
-                Batch.of(piece.indptr, ids, None, values),
-                labels=None if labels is None else labels[start : start + ROWS_PER_BATCH],
-                numeric=piece.dense.astype(np.float64) if names else None,
-                numeric_names=names,
-            )
+        rows = self.with_dense_folded() if fold else self
+        names = tuple(
+            b"%d" % column for column in range(first + rows.n_sparse_columns, first + rows.n_columns)
+        )
+        ids = (rows.columns + first).astype(np.uint32)
+        batch = (
+            Batch(rows.indptr, ids)
+            if rows.values is None
+            else Batch.of(rows.indptr, ids, None, rows.values.astype(np.float64))
+        )
+        numeric = rows.dense.astype(np.float64) if names else None
+        return replace(batch, labels=labels, numeric=numeric, numeric_names=names)
 
     def to_csr(self) -> Any:
         """One scipy matrix of all columns."""
@@ -107,6 +117,19 @@ class Encoded:
         return csr_array((values, folded.columns, indptr), shape=shape)
 
 
+def joined(pieces: list[Encoded]) -> Encoded:
+    """Rows with the same columns, one after the other."""
+    lengths = np.concatenate([np.diff(piece.indptr) for piece in pieces])
+    values = [piece.values for piece in pieces if piece.values is not None]
+    return Encoded(
+        np.concatenate(([0], np.cumsum(lengths))),
+        np.concatenate([piece.columns for piece in pieces]),
+        np.concatenate(values) if values else None,
+        pieces[0].n_sparse_columns,
+        np.concatenate([piece.dense for piece in pieces]),
+    )
+
+
 def encode(
     rows: Rows,
     columns: npt.NDArray[np.int32],
@@ -114,24 +137,28 @@ def encode(
     values: npt.NDArray[Any] | None = None,
     *,
     n_columns: int,
+    alone: npt.NDArray[np.int32] | None = None,
     null: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
 ) -> Encoded:
     """Replace the features of rows without collisions by columns, ascending within a row.
 
-    `columns` (and `values`) say what each feature becomes in each fold. With `null`, (colors of the
-    features, columns of absent colors), every color that a row has no feature of makes a column too.
+    `columns` (and `values`) say what each feature becomes in each fold, features × folds (or × 1, for
+    all folds); the features after these have the columns `alone`, in any fold. With `null`, (colors of
+    the features, columns of absent colors), every color that a row has no feature of makes a column too.
     """
     fold = np.zeros(rows.n_rows, np.int32) if fold is None else fold
     per_row = 0 if null is None else len(null[1])
     indptr = np.zeros(rows.n_rows + 1, np.int64)
     out = np.empty(len(rows.codes) if null is None else per_row * rows.n_rows, np.int32)
     found = np.empty(len(out) if values is not None else 0, np.float64 if values is None else values.dtype)
-    table = np.empty((len(columns), 0)) if values is None else values
+    tables = columns, np.empty(0, np.int32) if alone is None else alone
     if null is None:
-        _encode(rows.indptr, rows.codes, fold, columns, table, indptr, out, found)
+        table = np.empty((0, columns.shape[1]), found.dtype) if values is None else values
+        spare = np.empty(rows.largest_nnz, np.int32), np.empty(rows.largest_nnz, found.dtype)
+        _encode(rows.indptr, rows.codes, fold, tables, table, spare, indptr, out, found)
     else:
         present = np.empty(per_row, np.int32)
-        _encode_all_colors(rows.indptr, rows.codes, fold, columns, null[0], null[1], present, indptr, out)
+        _encode_all_colors(rows.indptr, rows.codes, fold, tables, null[0], null[1], present, indptr, out)
     used = indptr[-1]
     return Encoded(indptr, out[:used], found[:used] if values is not None else None, n_columns, rows.dense)
 
@@ -152,37 +179,54 @@ def _fold(indptr, columns, values, dense, first, out_indptr, out_columns, out_va
                 at += 1
 
 
+@inlined
+def _column(tables, code, fold):  # type: ignore[no-untyped-def]
+    columns, alone = tables
+    if code >= len(columns):
+        return alone[code - len(columns)]
+    return columns[code, fold if columns.shape[1] > 1 else 0]
+
+
 @kernel
-def _encode(indptr, codes, fold, columns, values, out_indptr, out, out_values):  # type: ignore[no-untyped-def]
+def _encode(indptr, codes, fold, tables, values, spare, out_indptr, out, out_values):  # type: ignore[no-untyped-def]
+    """The columns of a row are distinct, so the place of one is the number of smaller ones."""
+    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
+    found, found_values = spare
+    with_values = len(out_values) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
-        start = at
+        n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            column = columns[fold[row], codes[i]]
+            if i + 16 < len(codes):
+                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+            code = np.int64(codes[i])
+            column = _column(tables, code, fold[row])
             if column == NO_COLUMN:
                 continue
-            j = at
-            while j > start and out[j - 1] > column:
-                out[j] = out[j - 1]
-                if len(out_values):
-                    out_values[j] = out_values[j - 1]
-                j -= 1
-            out[j] = column
-            if len(out_values):
-                out_values[j] = values[fold[row], codes[i]]
-            at += 1
+            found[n] = column
+            if with_values:
+                found_values[n] = values[code, fold[row]]
+            n += 1
+        for i in range(n):
+            x, rank = found[i], np.uint32(0)
+            for j in range(n):
+                rank += np.uint32(found[j] < x)
+            out[at + np.int64(rank)] = x
+            if with_values:
+                out_values[at + np.int64(rank)] = found_values[i]
+        at += n
         out_indptr[row + 1] = at
 
 
 @kernel
-def _encode_all_colors(indptr, codes, fold, columns, colors, null_columns, present, out_indptr, out):  # type: ignore[no-untyped-def]
+def _encode_all_colors(indptr, codes, fold, tables, colors, null_columns, present, out_indptr, out):  # type: ignore[no-untyped-def]
     """One column of every color; as they ascend with the colors, they are in order."""
     n_colors = len(null_columns)
     for row in range(len(indptr) - 1):
         for k in range(n_colors):
             present[k] = null_columns[k]
         for i in range(indptr[row], indptr[row + 1]):
-            present[colors[codes[i]]] = columns[fold[row], codes[i]]
+            present[colors[codes[i]]] = _column(tables, np.int64(codes[i]), fold[row])
         for k in range(n_colors):
             out[row * n_colors + k] = present[k]
         out_indptr[row + 1] = (row + 1) * n_colors

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._threads import ordered_map
 from chromatic.coloring import Coloring, Columns, color, represent, transpose
 from chromatic.coloring.greedy import FITS
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import Encoded, encode
+from chromatic.encoding.encoded import Encoded, encode, joined
 from chromatic.encoding.frequency import FrequencyEncoding, learn_frequency
 from chromatic.encoding.statistics import (
+    LOWER_HALF,
     LabelCounts,
-    count_labels,
     estimating_half,
     folds_of,
     row_hashes,
+    row_sums,
     smoothing_of,
 )
-from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of, learn_codebook
-from chromatic.encoding.target import Moments, TargetEncoding, count_moments, values_of
+from chromatic.encoding.submodular import Codebook, columns_by_fold, columns_of, learn_codebook, merged
+from chromatic.encoding.target import LabelMoments, Moments, TargetEncoding, moments_with_null, values_of
 from chromatic.errors import InputError
 
 log = logging.getLogger("chromatic")
@@ -38,6 +41,10 @@ QUANTIZERS = ("optimal", "greedy", "sort")
 NULLS = ("drop", "emit")
 UNESTIMATED = ("prior", "null")
 COLORINGS = (*FITS, "uniform", "fields")
+
+# The columns of features × folds, and one for each feature after these.
+ByFold = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32] | None]
+EncodeKept = Callable[[Rows, npt.NDArray[np.int32] | None], Encoded]
 
 
 @dataclass(frozen=True)
@@ -120,16 +127,17 @@ class SubmodularEncoding:
 
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """The columns of rows that this vocabulary codes."""
-        return self.encode_kept(represent(rows, self.coloring, threads)[0], self.columns[None])
+        return self.encode_kept(represent(rows, self.coloring, threads)[0], (self.columns[:, None], None))
 
     def encode_kept(
-        self, kept: Rows, columns: npt.NDArray[np.int32], fold: npt.NDArray[np.int32] | None = None
+        self, kept: Rows, columns: ByFold, fold: npt.NDArray[np.int32] | None = None
     ) -> Encoded:
         """Rows without collisions, by the columns of each fold."""
         null = None
         if self.null == "emit":
             null = self.coloring.colors, self.codebook.columns[self.codebook.null_bins]
-        return encode(kept, columns, fold, n_columns=self.codebook.n_columns, null=null)
+        several, alone = columns
+        return encode(kept, several, fold, n_columns=self.codebook.n_columns, alone=alone, null=null)
 
 
 Encoding = SubmodularEncoding | TargetEncoding | FrequencyEncoding
@@ -137,12 +145,40 @@ Encoding = SubmodularEncoding | TargetEncoding | FrequencyEncoding
 
 @dataclass(frozen=True)
 class Fitted:
-    """An encoding, the training rows encoded without a leak of labels, and which of them to train on."""
+    """An encoding, and the training rows encoded without a leak of labels."""
 
     encoding: Encoding
-    training: Encoded
-    training_rows: npt.NDArray[np.int64]
+    rows: Rows
+    encode: Callable[[int, Rows], Encoded]  # from where a piece begins, and the piece
+    trains: npt.NDArray[np.bool_] | None = None  # which rows to train on; None: all of them
     smoothing: float | None = None  # the pseudo-count of the prior, where labels were used
+    threads: int = 1
+
+    @property
+    def training_rows(self) -> npt.NDArray[np.int64]:
+        """The rows to train on."""
+        return np.arange(self.rows.n_rows) if self.trains is None else np.flatnonzero(self.trains)
+
+    def pieces(self) -> Iterator[Encoded]:
+        """The columns of all training rows, some rows at a time."""
+        return ordered_map(lambda piece: self.encode(*piece), self.rows.pieces(), self.threads)
+
+    def to_train_on(self) -> Iterator[tuple[Encoded, npt.NDArray[np.float64] | None]]:
+        """The columns of the rows to train on and their labels, some rows at a time."""
+        start = 0
+        for piece in self.pieces():
+            here = slice(start, start + piece.n_rows)
+            labels = None if self.rows.labels is None else self.rows.labels[here]
+            if self.trains is not None:
+                chosen = np.flatnonzero(self.trains[here])
+                piece, labels = piece.take(chosen), None if labels is None else labels[chosen]
+            yield piece, labels
+            start = here.stop
+
+    @cached_property
+    def training(self) -> Encoded:
+        """The columns of all training rows."""
+        return joined(list(self.pieces()))
 
 
 def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, threads: int = 1) -> Fitted:
@@ -163,24 +199,26 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
         coloring = color_rows(rows, data.vocabulary, settings, threads)
         budget = settings.budget if settings.encoding == "frequency" else None
         encoding = learn_frequency(data.vocabulary, coloring, budget)
-        return Fitted(encoding, encoding.encode(rows, threads), np.arange(rows.n_rows))
+        return Fitted(encoding, rows, lambda _, piece: encoding.encode(piece), threads=threads)
     labels = _labels(y, rows.n_rows, settings)
-    check_budget(settings.budget, rows.dense.shape[1])
+    check_budget(settings.budget, len(data.vocabulary.dense_names))
     coloring = color_rows(rows, data.vocabulary, settings, threads)
-    kept, _ = represent(rows, coloring, threads)
-    fold, estimates, n_folds = _folds(rows, data.vocabulary, settings)
-    used = np.where(estimates, fold, -1).astype(np.int32)
-    if len(np.unique(labels[estimates])) < 2:
+    job = _Job(data, coloring, labels, *_folds(data, settings, threads), settings, threads)
+    if len(kinds_of(labels if job.estimates is None else labels[job.estimates])) < 2:
         raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
-    job = _Job(data, kept, coloring, labels, used, fold, n_folds, settings)
-    trains = ~estimates if settings.leakage == "split" else np.ones(rows.n_rows, np.bool_)
     learn = _fit_submodular if settings.encoding == "submodular" else _fit_target
-    learned, training, smoothing = learn(job)
+    learned, encode_kept, smoothing = learn(job)
     if not learned.n_sparse_columns and rows.n_features:
         log.warning(
             "no sparse feature tells enough of the label to make a column; min_gain=0 asks for less"
         )
-    return Fitted(learned, training, np.flatnonzero(trains), smoothing)
+
+    def encode_piece(start: int, piece: Rows) -> Encoded:
+        fold = job.fold[start : start + piece.n_rows] if settings.leakage == "crossfit" else None
+        return encode_kept(represent(piece, coloring)[0], fold)
+
+    trains = None if job.estimates is None else ~job.estimates
+    return Fitted(learned, rows, encode_piece, trains, smoothing, threads)
 
 
 @dataclass(frozen=True)
@@ -188,13 +226,22 @@ class _Job:
     """What fitting by labels works on."""
 
     data: Dataset
-    kept: Rows  # without collisions
     coloring: Coloring
     labels: npt.NDArray[np.float64]
-    used: npt.NDArray[np.int32]  # the fold that a row is counted in, or -1
-    fold: npt.NDArray[np.int32]
+    fold: npt.NDArray[np.int32]  # that a row is counted in, or -1
     n_folds: int
+    estimates: npt.NDArray[np.bool_] | None  # which rows do; None: all of them
     settings: Settings
+    threads: int
+
+    def kept(self) -> Iterator[tuple[slice, Rows]]:
+        """The training rows without collisions, some rows at a time."""
+
+        def without_collisions(piece: tuple[int, Rows]) -> tuple[slice, Rows]:
+            start, rows = piece
+            return slice(start, start + rows.n_rows), represent(rows, self.coloring)[0]
+
+        return ordered_map(without_collisions, self.data.rows.pieces(), self.threads)
 
 
 def check_budget(budget: int, n_dense: int = 0) -> None:
@@ -214,10 +261,19 @@ def as_zero_and_one(labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     >>> as_zero_and_one(np.array([-1.0, 1.0])).tolist()
     [0.0, 1.0]
     """
-    kinds = np.unique(labels)
+    kinds = kinds_of(labels)
     if len(kinds) != 2:
         return np.asarray(labels, np.float64)
     return np.asarray(labels == kinds[1], np.float64)
+
+
+def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The distinct labels, ascending; where they are two at most, without sorting them all."""
+    if len(labels) and labels.dtype.kind in "biuf":
+        ends = np.unique([labels.min(), labels.max()])
+        if ((labels == ends[0]) | (labels == ends[-1])).all():
+            return ends
+    return np.unique(labels)
 
 
 def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) -> npt.NDArray[np.float64]:
@@ -231,43 +287,48 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
         raise InputError(f"{n_rows:,} rows and labels of shape {labels.shape}; expected one label a row")
     if not np.isfinite(labels).all():
         raise InputError("a label is NaN or infinite; expected finite numbers")
-    distinct = np.unique(labels)
-    if len(distinct) < 2:
+    kinds = kinds_of(labels)
+    if len(kinds) < 2:
         raise InputError("all labels are the same, there is only one class; expected rows of both")
-    if settings.encoding == "submodular" and not np.array_equal(distinct, [0, 1]):
-        raise InputError(f"labels of {len(distinct)} kinds; expected 0 and 1, or the target encoding")
+    if settings.encoding == "submodular" and not np.array_equal(kinds, [0, 1]):
+        raise InputError(f"labels of {len(kinds)} kinds; expected 0 and 1, or the target encoding")
     return labels
 
 
-def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, Encoded, float]:
-    settings = job.settings
-    counted = count_labels(job.kept, job.labels == 1, job.used, job.n_folds)
-    total = counted.total()
-    counts, positives = total.rows[:, 0], total.positives[:, 0]
-    n_dense = job.data.rows.dense.shape[1]
-    encoding = learn_submodular(job.data.vocabulary, job.coloring, positives, counts, settings, n_dense)
-    smoothing = encoding.codebook.smoothing
-    if settings.leakage != "crossfit":
-        return encoding, encoding.encode_kept(job.kept, encoding.columns[None]), smoothing
-    by_fold = out_of_fold_columns(encoding, counted, settings)
-    return encoding, encoding.encode_kept(job.kept, by_fold, job.fold), smoothing
+def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, EncodeKept, float]:
+    settings, vocabulary = job.settings, job.data.vocabulary
+    # Only folds are counted apart, and a feature of one row is in one fold. Codes descend with counts,
+    # but for the fields of tables.
+    n_several = len(vocabulary)
+    if job.n_folds > 1 and vocabulary.fields is None:
+        n_several = int(np.searchsorted(-vocabulary.counts, -1))
+    counted = LabelCounts.zeros(n_several, len(vocabulary) - n_several, job.n_folds)
+    for here, kept in job.kept():
+        counted.add(kept, job.labels[here] == 1, job.fold[here])
+    encoding = learn_submodular(
+        vocabulary, job.coloring, counted.totals(), settings, len(vocabulary.dense_names)
+    )
+    table: ByFold = encoding.columns[:, None], None
+    if settings.leakage == "crossfit":
+        table = out_of_fold_columns(encoding, counted, settings)
+    return encoding, lambda kept, fold: encoding.encode_kept(kept, table, fold), encoding.codebook.smoothing
 
 
 def learn_submodular(
     vocabulary: Vocabulary,
     coloring: Coloring,
-    positives: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    totals: npt.NDArray[np.int64],
     settings: Settings,
     n_dense: int,
 ) -> SubmodularEncoding:
-    """The encoding from how many rows have each feature, all rows last, and how many are positive."""
-    prior = positives[-1] / counts[-1]
-    smoothing = _smoothing(settings, positives[:-1], counts[:-1], prior)
+    """The encoding from packed counts: how many rows have each feature, and all rows as the last."""
+    categories = merged(coloring, totals)
+    prior = (totals[-1] >> 32) / (totals[-1] & LOWER_HALF)
+    smoothing = _smoothing(settings, categories.positives, categories.rows, prior, categories.times)
     codebook = learn_codebook(
         coloring,
-        positives,
-        counts,
+        totals,
+        categories,
         budget=settings.budget - n_dense,
         smoothing=smoothing,
         quantizer=settings.quantizer,
@@ -277,35 +338,34 @@ def learn_submodular(
     whole = columns_of(codebook, coloring.colors, codebook.rates)
     if settings.unestimated == "null":
         of_null = codebook.columns[codebook.null_bins]
-        whole = np.where(counts[:-1] == 0, of_null[coloring.colors], whole)
+        whole = np.where(totals[:-1] == 0, of_null[coloring.colors], whole)
     return SubmodularEncoding(vocabulary, coloring, codebook, whole, settings.null)
 
 
-def out_of_fold_columns(
-    encoding: SubmodularEncoding, counted: LabelCounts, settings: Settings
-) -> npt.NDArray[np.int32]:
-    """For each fold the column of each feature, from the labels of the other folds."""
+def out_of_fold_columns(encoding: SubmodularEncoding, counted: LabelCounts, settings: Settings) -> ByFold:
+    """The column of each feature in each fold, from the labels of the other folds."""
     null_instead = settings.unestimated == "null"
     colors, columns = encoding.coloring.colors, encoding.columns
     return columns_by_fold(encoding.codebook, colors, counted, columns, null_instead=null_instead)
 
 
-def _fit_target(job: _Job) -> tuple[TargetEncoding, Encoded, float | None]:
+def _fit_target(job: _Job) -> tuple[TargetEncoding, EncodeKept, float | None]:
     labels, settings = job.labels, job.settings
-    moments = count_moments(job.kept, job.coloring, labels, job.used, job.n_folds)
-    estimating = labels[job.used >= 0]
+    sums = LabelMoments.zeros(len(job.data.vocabulary), job.n_folds)
+    for here, kept in job.kept():
+        sums.add(kept, labels[here], job.fold[here])
+    estimating = labels if job.estimates is None else labels[job.estimates]
     learned = TargetRates(
         job.coloring,
-        moments,
+        moments_with_null(sums, job.coloring),
         float(estimating.mean()),
         float(estimating.var()),
-        np.array_equal(np.unique(labels), [0, 1]),
+        np.array_equal(kinds_of(labels), [0, 1]),
         settings,
     )
     encoding = learned.encoding(job.data.vocabulary)
-    if settings.leakage != "crossfit":
-        return encoding, encoding.encode_kept(job.kept, encoding.values[None]), learned.smoothing
-    return encoding, encoding.encode_kept(job.kept, learned.by_fold(), job.fold), learned.smoothing
+    table = learned.by_fold() if settings.leakage == "crossfit" else encoding.values[:, None]
+    return encoding, lambda kept, fold: encoding.encode_kept(kept, table, fold), learned.smoothing
 
 
 class TargetRates:
@@ -335,8 +395,8 @@ class TargetRates:
         return TargetEncoding(vocabulary, self.coloring, self._values(None), self.prior)
 
     def by_fold(self) -> npt.NDArray[np.float64]:
-        """For each fold the values by the rows of the others."""
-        return np.stack([self._values(fold) for fold in range(self.moments.counts.shape[1])])
+        """The values of each feature in each fold, by the rows of the others."""
+        return np.stack([self._values(fold) for fold in range(self.moments.counts.shape[1])], axis=1)
 
     def _values(self, fold: int | None) -> npt.NDArray[np.float64]:
         moments = self.moments.without(fold)
@@ -344,9 +404,9 @@ class TargetRates:
         return values_of(moments, self.whole, self.coloring, *weights)
 
 
-def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float) -> float:
+def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float, times: Any = None) -> float:
     if isinstance(settings.smoothing, str):
-        return smoothing_of(positives, counts, prior)
+        return smoothing_of(positives, counts, prior, times)
     return float(settings.smoothing)
 
 
@@ -413,16 +473,20 @@ def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: 
 
 
 def _folds(
-    rows: Rows, vocabulary: Vocabulary, settings: Settings
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_], int]:
-    """The fold of each row, which rows estimate, and how many folds there are."""
-    everyone = np.ones(rows.n_rows, np.bool_)
+    data: Dataset, settings: Settings, threads: int
+) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.bool_] | None]:
+    """The fold that each row is counted in, how many folds there are, and which rows estimate."""
+    n_rows = data.rows.n_rows
     if settings.leakage == "none":
-        return np.zeros(rows.n_rows, np.int32), everyone, 1
-    hashes = row_hashes(rows, vocabulary.hashes, settings.seed)
+        return np.zeros(n_rows, np.int32), 1, None
+    sums, keys = np.empty(n_rows, np.uint64), data.vocabulary.hashes
+    for start, piece in data.rows.pieces():
+        sums[start : start + piece.n_rows] = row_sums(piece, keys)
+    hashes = row_hashes(sums, settings.seed, threads)
     if settings.leakage == "split":
-        return np.zeros(rows.n_rows, np.int32), estimating_half(hashes, settings.split_rate), 1
-    return folds_of(hashes, settings.folds), everyone, settings.folds
+        estimates = estimating_half(hashes, settings.split_rate)
+        return estimates.astype(np.int32) - np.int32(1), 1, estimates
+    return folds_of(hashes, settings.folds), settings.folds, None
 
 
 def _is_number(value: Any) -> bool:

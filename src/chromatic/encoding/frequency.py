@@ -37,7 +37,7 @@ class FrequencyEncoding:
         self.coloring.check(rows)
         kept = represent(truncated(rows, self.n_kept), self.coloring, threads)[0]
         columns = np.where(self.codes > 0, self.coloring.colors, NO_COLUMN)
-        return encode(kept, columns[None], values=self.codes[None], n_columns=self.coloring.n_colors)
+        return encode(kept, columns[:, None], values=self.codes[:, None], n_columns=self.coloring.n_colors)
 
 
 def learn_frequency(vocabulary: Vocabulary, coloring: Coloring, budget: int | None) -> FrequencyEncoding:

@@ -157,8 +157,8 @@ def _optimal(groups: Groups, bins: int, min_gain: float) -> Quantization:
         while len(fitting) > bins:
             low, high, too_many = high, 4 * high, fitting
             fitting = cut(high)
-        for _ in range(200):
-            middle = (low + high) / 2
+        for step in range(200):
+            middle = _price_between(low, high, len(too_many), len(fitting), bins, halve=step % 3 == 2)
             if len(fitting) == bins or not low < middle < high or high - low < 1e-13 * high:
                 break
             ends = cut(middle)
@@ -168,6 +168,14 @@ def _optimal(groups: Groups, bins: int, min_gain: float) -> Quantization:
                 high, fitting = middle, ends
         fitting = _fill(groups, fitting, too_many, bins)
     return _from_ends(groups, fitting)
+
+
+def _price_between(low: float, high: float, many: int, few: int, bins: int, *, halve: bool) -> float:
+    """Where the price of `bins` is guessed: bins fall about as a power of the price."""
+    if halve or low <= 0.0:
+        return (low + high) / 2
+    share = np.log(many / bins) / np.log(many / few)
+    return float(low * (high / low) ** min(max(share, 0.02), 0.98))
 
 
 def _fill(groups: Groups, few: Integers, many: Integers, bins: int) -> Integers:

@@ -8,70 +8,80 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import inlined, kernel, prefetch
+from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
 
 U64 = np.uint64
 LOWER_HALF = np.int64(0xFFFFFFFF)
+PART_BITS = 5  # rows are numbered in parts by the top bits of their sums
 SMOOTHING_BOUNDS = (0.1, 1000.0)
+
+
+def packed(positives: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows and how many of them are positive in one word: sums and differences are those of both."""
+    return rows + (positives << 32)
 
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """How many rows of each fold have each feature, and how many of those are positive.
+    """How many rows of each fold have each feature, and how many of those are positive, `packed`.
 
-    Both numbers are in one word, the positives in its upper half: a feature's counts are in one place
-    of memory, and sums and differences of words are those of both. The last line is of the rows
-    themselves, feature or not.
+    Most features are in one row only. They come after those of several, as codes descend with counts,
+    and a byte tells all of one: 0 for none, 1 for a row, 3 for a positive row.
     """
 
-    packed: npt.NDArray[np.int64]  # (features + 1) × folds
+    several: npt.NDArray[np.int64]  # features of several rows × folds
+    alone: npt.NDArray[np.uint8]  # the features after them
+    whole: npt.NDArray[np.int64]  # all rows of each fold
 
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        return self.packed & LOWER_HALF
+    @classmethod
+    def zeros(cls, n_several: int, n_alone: int, n_folds: int) -> LabelCounts:
+        return cls(
+            np.zeros((n_several, n_folds), np.int64),
+            np.zeros(n_alone, np.uint8),
+            np.zeros(n_folds, np.int64),
+        )
 
-    @property
-    def positives(self) -> npt.NDArray[np.int64]:
-        return self.packed >> 32
+    def add(self, rows: Rows, positive: npt.NDArray[np.bool_], fold: npt.NDArray[np.int32]) -> None:
+        """Count some rows; those of a negative fold are left out."""
+        _count_labels(rows.indptr, rows.codes, positive, fold, self.several, self.alone, self.whole)
 
-    def total(self) -> LabelCounts:
-        """The counts of all folds together, in one fold."""
-        return LabelCounts(self.packed.sum(axis=1, keepdims=True))
-
-
-def count_labels(
-    rows: Rows, positive: npt.NDArray[np.bool_], fold: npt.NDArray[np.int32], n_folds: int
-) -> LabelCounts:
-    """Count features by label and fold; rows of a negative fold are left out."""
-    packed = np.zeros((rows.n_features + 1, n_folds), np.int64)
-    _count_labels(rows.indptr, rows.codes, positive, fold, packed)
-    return LabelCounts(packed)
+    def totals(self) -> npt.NDArray[np.int64]:
+        """The counts of each feature in all folds, and those of all rows as the last element."""
+        out = np.empty(len(self.several) + len(self.alone) + 1, np.int64)
+        _add_folds(self.several, self.alone, out)
+        out[-1] = self.whole.sum()
+        return out
 
 
-def row_hashes(rows: Rows, keys: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
-    """A hash of each row's features (`keys` are theirs), of its number among equal rows, and the seed.
+def row_hashes(sums: npt.NDArray[np.uint64], seed: int, threads: int = 1) -> npt.NDArray[np.uint64]:
+    """A hash of each row's sum of features, of its number among equal rows, and of the seed.
 
-    The features' hashes are added up, so their order plays no part; the label plays none either. Equal
-    rows are numbered, so that a feature that determines its row is still spread over all folds.
+    The label plays no part. Equal rows are numbered, so that a feature that determines its row is still
+    spread over all folds.
     """
-    sums = row_sums(rows, keys)
-    order = np.argsort(sums, kind="stable")
-    new = np.concatenate(([True], sums[order][1:] != sums[order][:-1]))[: len(order)]
-    begin = np.flatnonzero(new)
-    number = np.empty(len(order), np.uint64)
-    number[order] = np.arange(len(order)) - np.repeat(begin, np.diff(np.append(begin, len(order))))
+    number = np.empty(len(sums), np.uint32)
+    parts = (sums >> U64(64 - PART_BITS)).astype(np.uint8)
+
+    def number_part(part: int) -> None:
+        here = np.flatnonzero(parts == part)
+        here = here[np.argsort(sums[here], kind="stable")]
+        _number_runs(sums, here, number)
+
+    for _ in ordered_map(number_part, range(1 << PART_BITS), threads):
+        pass
     return hashes_of_sums(sums, number, seed)
 
 
 def row_sums(rows: Rows, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """What tells rows apart: the sum of their features' mixed hashes."""
+    """What tells rows apart: the sum of their features' mixed hashes, whatever their order."""
     sums = np.empty(rows.n_rows, np.uint64)
     _sum_keys(rows.indptr, rows.codes, keys, sums)
     return sums
 
 
 def hashes_of_sums(
-    sums: npt.NDArray[np.uint64], number: npt.NDArray[np.uint64], seed: int
+    sums: npt.NDArray[np.uint64], number: npt.NDArray[np.uint32], seed: int
 ) -> npt.NDArray[np.uint64]:
     """The hash of each row from its sum and from its number among the rows with that sum."""
     out = np.empty(len(sums), np.uint64)
@@ -89,8 +99,13 @@ def estimating_half(hashes: npt.NDArray[np.uint64], rate: int) -> npt.NDArray[np
     return np.asarray(hashes >> U64(64 - rate) == 0)
 
 
-def smoothing_of(positives: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], prior: float) -> float:
-    """The pseudo-count of the prior by empirical Bayes.
+def smoothing_of(
+    positives: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    prior: float,
+    times: npt.NDArray[np.int64] | None = None,
+) -> float:
+    """The pseudo-count of the prior by empirical Bayes; `times` tells how many features have the counts.
 
     Each feature's rate is drawn from a beta distribution with the prior as mean and this weight; the
     weight that makes the counts likeliest is sought between 0.1 and 1000, by golden section on its
@@ -100,7 +115,8 @@ def smoothing_of(positives: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
-    pairs, weights = np.unique(counts * (int(counts.max()) + 1) + positives, return_counts=True)
+    pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
+    weights = np.bincount(place, times)
     c, p = np.divmod(pairs, int(counts.max()) + 1)
 
     def unlikelihood(log_a: float) -> float:
@@ -121,20 +137,43 @@ def smoothing_of(positives: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 
 
 @kernel
-def _count_labels(indptr, codes, positive, fold, packed):  # type: ignore[no-untyped-def]
-    everything = len(packed) - 1
-    n_folds = packed.shape[1]
-    flat = packed.reshape(-1)
+def _count_labels(indptr, codes, positive, fold, several, alone, whole):  # type: ignore[no-untyped-def]
+    n_several, n_folds = several.shape
+    flat = several.reshape(-1)
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
             continue
         one = np.int64(1) + (np.int64(positive[row]) << 32)
-        packed[everything, f] += one
+        whole[f] += one
         for i in range(indptr[row], indptr[row + 1]):
             if i + 16 < len(codes):
                 prefetch(flat, np.int64(codes[i + 16]) * n_folds)
-            packed[codes[i], f] += one
+            code = np.int64(codes[i])
+            if code < n_several:
+                several[code, f] += one
+            else:
+                alone[code - n_several] = 3 if positive[row] else 1
+
+
+@kernel
+def _add_folds(several, alone, out):  # type: ignore[no-untyped-def]
+    n_several, n_folds = several.shape
+    for v in range(n_several):
+        total = np.int64(0)
+        for f in range(n_folds):
+            total += several[v, f]
+        out[v] = total
+    for v in range(len(alone)):
+        out[n_several + v] = np.int64(alone[v] & 1) + (np.int64(alone[v] >> 1) << 32)
+
+
+@kernel
+def _number_runs(sums, order, number):  # type: ignore[no-untyped-def]
+    """Number the rows of one sum from 0, in their order."""
+    for k in range(len(order)):
+        same = k > 0 and sums[order[k]] == sums[order[k - 1]]
+        number[order[k]] = number[order[k - 1]] + np.uint32(1) if same else np.uint32(0)
 
 
 @inlined
@@ -157,5 +196,9 @@ def _sum_keys(indptr, codes, keys, sums):  # type: ignore[no-untyped-def]
 @kernel
 def _mix_rows(sums, number, seed, out):  # type: ignore[no-untyped-def]
     for row in range(len(sums)):
-        z = sums[row] + _mix(number[row] + U64(0x9E3779B97F4A7C15)) + _mix(seed + U64(0xD1B54A32D192ED03))
+        z = (
+            sums[row]
+            + _mix(U64(number[row]) + U64(0x9E3779B97F4A7C15))
+            + _mix(seed + U64(0xD1B54A32D192ED03))
+        )
         out[row] = _mix(z)

@@ -16,7 +16,7 @@ from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.quantize import Groups, quantize
-from chromatic.encoding.statistics import LOWER_HALF, LabelCounts
+from chromatic.encoding.statistics import LOWER_HALF, LabelCounts, packed
 
 Integers = npt.NDArray[np.int64]
 RARE = 64
@@ -43,23 +43,27 @@ class Codebook:
     n_columns: int
 
 
-def smoothed(
-    positives: npt.NDArray[np.integer], counts: npt.NDArray[np.integer], prior: float, smoothing: float
-) -> npt.NDArray[np.float64]:
-    """(positives + a · prior) / (count + a); the prior where nothing was counted."""
-    below = counts + float(smoothing)
-    rates = np.asarray(positives + float(smoothing * prior), np.float64)
-    nothing = below <= 0
-    below[nothing] = 1.0
-    rates /= below
-    rates[nothing] = prior
+@dataclass(frozen=True)
+class Categories:
+    """The features of each color, those with the same counts as one."""
+
+    colors: Integers
+    positives: Integers
+    rows: Integers
+    times: Integers  # how many features it is
+
+
+def smoothed(counts: Integers, prior: float, smoothing: float) -> npt.NDArray[np.float64]:
+    """(positives + a · prior) / (count + a) of packed counts; the prior where nothing was counted."""
+    rates = np.empty(len(counts))
+    _find_rates(counts, (float(prior), float(smoothing)), rates)
     return rates
 
 
 def learn_codebook(
     coloring: Coloring,
-    positives: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    totals: Integers,
+    categories: Categories,
     *,
     budget: int,
     smoothing: float,
@@ -67,20 +71,23 @@ def learn_codebook(
     null: str = "drop",
     min_gain: float | None = None,
 ) -> Codebook:
-    """Learn columns from counts of each feature, with those of all rows as the last element."""
-    n_rows, n_positive = int(counts[-1]), int(positives[-1])
+    """Learn columns from the packed counts of each feature, all rows last, and from their categories."""
+    n_rows, n_positive = int(totals[-1] & LOWER_HALF), int(totals[-1] >> 32)
     prior = n_positive / n_rows
-    positives, counts = positives[:-1], counts[:-1]
     n_colors = coloring.n_colors
-    categories = _merge_rare(coloring, positives, counts)
     null_positives, null_counts = (
-        all_rows - np.bincount(categories[0], numbers * categories[3], n_colors).astype(np.int64)
-        for all_rows, numbers in zip((n_positive, n_rows), categories[1:3], strict=True)
+        all_rows - np.bincount(categories.colors, numbers * categories.times, n_colors).astype(np.int64)
+        for all_rows, numbers in ((n_positive, categories.positives), (n_rows, categories.rows))
     )
-    null_rates = smoothed(null_positives, null_counts, prior, smoothing)
-    of_null = np.arange(n_colors), null_positives, null_counts, np.ones(n_colors, np.int64)
-    colors, some, of, times = map(np.concatenate, zip(categories, of_null, strict=True))
-    groups, group_rates = grouped(colors, smoothed(some, of, prior, smoothing), of * times, n_colors)
+    null_rates = smoothed(packed(null_positives, null_counts), prior, smoothing)
+    groups, group_rates = grouped(
+        np.concatenate((categories.colors, np.arange(n_colors))),
+        np.concatenate(
+            (smoothed(packed(categories.positives, categories.rows), prior, smoothing), null_rates)
+        ),
+        np.concatenate((categories.rows * categories.times, null_counts)),
+        n_colors,
+    )
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
     gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
     found = quantize(groups, budget + extra, quantizer, gain)
@@ -93,7 +100,7 @@ def learn_codebook(
     return Codebook(
         prior,
         smoothing,
-        smoothed(positives, counts, prior, smoothing),
+        smoothed(totals[:-1], prior, smoothing),
         found.starts,
         cuts,
         columns,
@@ -117,19 +124,23 @@ def columns_by_fold(
     columns: npt.NDArray[np.int32],
     *,
     null_instead: bool = False,
-) -> npt.NDArray[np.int32]:
-    """For each fold the column of each feature by the rows of the other folds.
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The column of each feature in each fold, by the rows of the other folds.
 
-    `columns` are those by all rows: where a fold has no row of a feature, they hold. A feature without
-    any other row has the prior's column or, with `null_instead`, null's.
+    First those of the features that `counted` has by folds, features × folds, then one a feature of the
+    others, which have a single row. `columns` are those by all rows: where a fold has no row of a
+    feature, they hold. A feature without any other row has the prior's column or, with `null_instead`,
+    null's.
     """
-    n_folds = counted.packed.shape[1]
-    found = np.empty((n_folds, len(colors)), np.int32)
-    of_null = codebook.columns[codebook.null_bins] if null_instead else np.empty(0, np.int32)
+    found = np.empty(counted.several.shape, np.int32)
+    nowhere = codebook.columns[codebook.null_bins]
+    if not null_instead:
+        priors = np.full(len(nowhere), codebook.prior)
+        nowhere = columns_of(codebook, np.arange(len(nowhere), dtype=np.int32), priors)
     bins = codebook.bin_starts, codebook.cuts, codebook.columns
     smoothing = codebook.prior, codebook.smoothing
-    _find_out_of_fold(counted.packed, colors, columns, bins, smoothing, of_null, found)
-    return found
+    _find_out_of_fold(counted.several, colors, columns, bins, smoothing, nowhere, found)
+    return found, nowhere[colors[len(found) :]]
 
 
 def bins_of(
@@ -144,10 +155,8 @@ def bins_of(
     return bins
 
 
-def _merge_rare(
-    coloring: Coloring, positives: Integers, counts: Integers
-) -> tuple[Integers, Integers, Integers, Integers]:
-    """The features of each color with the same numbers are one: color, positives, rows, how many.
+def merged(coloring: Coloring, totals: Integers) -> Categories:
+    """The categories of features with packed counts, all rows last.
 
     Almost all features are rare, and a table of small numbers merges them much faster than sorting.
     """
@@ -155,13 +164,13 @@ def _merge_rare(
     while rare > 4 and coloring.n_colors * rare * rare > MOST_PLACES:
         rare //= 2
     table = np.zeros((coloring.n_colors, rare, rare), np.int64)
-    _tally(coloring.colors, positives, counts, table)
+    large = np.empty(len(coloring.colors), np.int64)
+    large = large[: _tally(coloring.colors, totals, table, large)]
     found = np.nonzero(table)
-    large = np.flatnonzero(counts >= rare)
-    return (
+    return Categories(
         np.concatenate((found[0], coloring.colors[large])),
-        np.concatenate((found[1], positives[large])),
-        np.concatenate((found[2], counts[large])),
+        np.concatenate((found[1], totals[large] >> 32)),
+        np.concatenate((found[2], totals[large] & LOWER_HALF)),
         np.concatenate((table[found], np.ones(len(large), np.int64))),
     )
 
@@ -214,11 +223,30 @@ def _left_out(
 
 
 @kernel
-def _tally(colors, positives, counts, table):  # type: ignore[no-untyped-def]
-    rare = table.shape[1]
+def _tally(colors, totals, table, large):  # type: ignore[no-untyped-def]
+    """Count rare features in the table; list the others, and tell how many they are."""
+    n_large = np.int64(0)
     for v in range(len(colors)):
-        if counts[v] < rare:
-            table[colors[v], positives[v], counts[v]] += 1
+        count = totals[v] & LOWER_HALF
+        if count < table.shape[1]:
+            table[colors[v], totals[v] >> 32, count] += 1
+        else:
+            large[n_large] = v
+            n_large += 1
+    return n_large
+
+
+@inlined
+def _rate(counts, smoothing):  # type: ignore[no-untyped-def]
+    prior, weight = smoothing
+    below = (counts & LOWER_HALF) + weight
+    return ((counts >> 32) + weight * prior) / below if below > 0.0 else prior
+
+
+@kernel
+def _find_rates(counts, smoothing, rates):  # type: ignore[no-untyped-def]
+    for i in range(len(counts)):
+        rates[i] = _rate(counts[i], smoothing)
 
 
 @inlined
@@ -240,22 +268,18 @@ def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untype
 
 
 @kernel
-def _find_out_of_fold(packed, colors, columns, bins, smoothing, of_null, found):  # type: ignore[no-untyped-def]
+def _find_out_of_fold(counted, colors, columns, bins, smoothing, nowhere, found):  # type: ignore[no-untyped-def]
     bin_starts, cuts, bin_columns = bins
-    prior, weight = smoothing
-    for v in range(len(colors)):
+    for v in range(len(counted)):
         total = np.int64(0)
-        for f in range(packed.shape[1]):
-            total += packed[v, f]
-        for f in range(packed.shape[1]):
-            if packed[v, f] == 0:
-                found[f, v] = columns[v]
-                continue
-            others = total - packed[v, f]
-            count, positives = others & LOWER_HALF, others >> 32
-            if count == 0 and len(of_null) > 0:
-                found[f, v] = of_null[colors[v]]
-                continue
-            below = count + weight
-            rate = (positives + weight * prior) / below if below > 0.0 else prior
-            found[f, v] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]
+        for f in range(counted.shape[1]):
+            total += counted[v, f]
+        for f in range(counted.shape[1]):
+            others = total - counted[v, f]
+            if counted[v, f] == 0:
+                found[v, f] = columns[v]
+            elif others == 0:
+                found[v, f] = nowhere[colors[v]]
+            else:
+                rate = _rate(others, smoothing)
+                found[v, f] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]

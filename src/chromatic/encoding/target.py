@@ -36,13 +36,12 @@ class TargetEncoding:
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """A column for each color with the value of the row's feature in it."""
         kept = represent(rows, self.coloring, threads)[0]
-        return self.encode_kept(kept, self.values[None])
+        return self.encode_kept(kept, self.values[:, None])
 
     def encode_kept(self, kept: Rows, values: Floats, fold: npt.NDArray[np.int32] | None = None) -> Encoded:
         """Rows without collisions, by the values of each fold."""
-        columns = np.broadcast_to(self.coloring.colors, values.shape)
-        n_columns = self.coloring.n_colors
-        return encode(kept, np.ascontiguousarray(columns), fold, values, n_columns=n_columns)
+        columns, n_columns = self.coloring.colors[:, None], self.coloring.n_colors
+        return encode(kept, columns, fold, values, n_columns=n_columns)
 
 
 @dataclass(frozen=True)
@@ -62,24 +61,25 @@ class Moments:
         return total[0] - own[0], total[1] - own[1], total[2] - own[2]
 
 
-def count_moments(
-    kept: Rows, coloring: Coloring, y: Floats, fold: npt.NDArray[np.int32], n_folds: int
-) -> Moments:
-    """Moments over rows without collisions; rows of a negative fold are left out."""
-    return moments_with_null(*sum_moments(kept, y, fold, n_folds), coloring)
+@dataclass(frozen=True)
+class LabelMoments:
+    """Rows, and the sums of their labels and of the squares."""
+
+    of_features: Floats  # 3 × features × folds
+    whole: Floats  # of all rows, 3 × folds
+
+    @classmethod
+    def zeros(cls, n_features: int, n_folds: int) -> LabelMoments:
+        return cls(np.zeros((3, n_features, n_folds)), np.zeros((3, n_folds)))
+
+    def add(self, kept: Rows, y: Floats, fold: npt.NDArray[np.int32]) -> None:
+        """Add rows without collisions; those of a negative fold are left out."""
+        _add_moments(kept.indptr, kept.codes, y, fold, self.of_features, self.whole)
 
 
-def sum_moments(kept: Rows, y: Floats, fold: npt.NDArray[np.int32], n_folds: int) -> tuple[Floats, Floats]:
-    """Rows, sums and squares of each feature (3 × features × folds), and of all rows (3 × folds)."""
-    of_features = np.zeros((3, kept.n_features, n_folds))
-    _add_moments(kept.indptr, kept.codes, y, fold, of_features)
-    used = fold >= 0
-    weights = None, y[used], y[used] ** 2
-    return of_features, np.array([np.bincount(fold[used], weight, n_folds) for weight in weights])
-
-
-def moments_with_null(of_features: Floats, whole: Floats, coloring: Coloring) -> Moments:
+def moments_with_null(sums: LabelMoments, coloring: Coloring) -> Moments:
     """What the features of a color leave of all rows is null's."""
+    of_features, whole = sums.of_features, sums.whole
     _, n, n_folds = of_features.shape
     arrays = np.empty((3, n + coloring.n_colors, n_folds))
     arrays[:, :n] = of_features
@@ -129,12 +129,14 @@ def _means(
 
 
 @kernel
-def _add_moments(indptr, codes, y, fold, arrays):  # type: ignore[no-untyped-def]
+def _add_moments(indptr, codes, y, fold, arrays, whole):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
             continue
+        moments = 1.0, y[row], y[row] * y[row]
+        for m in range(3):
+            whole[m, f] += moments[m]
         for i in range(indptr[row], indptr[row + 1]):
-            arrays[0, codes[i], f] += 1.0
-            arrays[1, codes[i], f] += y[row]
-            arrays[2, codes[i], f] += y[row] * y[row]
+            for m in range(3):
+                arrays[m, codes[i], f] += moments[m]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, sort_slice
+from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns, transpose
 from chromatic.errors import InputError
@@ -183,7 +183,7 @@ def _split(rows: Rows, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
         kept = np.bincount(row, minlength=len(chosen))
         indptr = np.concatenate(([0], np.cumsum(kept)))
         codes = codes[known]
-        _sort_rows(indptr, codes)
+        _sort_rows(indptr, codes, np.empty(RANKED, codes.dtype))
         unseen = lengths[chosen] - kept
         return replace(
             rows,
@@ -200,6 +200,6 @@ def _split(rows: Rows, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
 
 
 @kernel
-def _sort_rows(indptr, codes):  # type: ignore[no-untyped-def]
+def _sort_rows(indptr, codes, spare):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
-        sort_slice(codes, indptr[row], indptr[row + 1])
+        sort_slice(codes, indptr[row], indptr[row + 1], spare)

@@ -104,7 +104,7 @@ class Numbering:
 
         For `split`, 0 where a row estimates, and -1 where it is left to train on.
         """
-        hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers), self.settings.seed)
+        hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
         if self.settings.leakage == "split":
             return estimating_half(hashes, self.settings.split_rate).astype(np.int32) - np.int32(1)
         return folds_of(hashes, self.settings.folds)

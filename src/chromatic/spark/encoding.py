@@ -87,7 +87,9 @@ class Encoder:
                     batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
                 rows = encoding.vocabulary.encode([batch_of(batch.column(place))])
                 kept, _ = represent(rows, encoding.coloring)
-                by_fold = _table(encoding)[None] if tables is None else tables
+                by_fold: Any = _whole(encoding) if tables is None else tables
+                if isinstance(encoding, SubmodularEncoding):
+                    by_fold = by_fold, None
                 arrays = arrays_of(encoding.encode_kept(kept, by_fold, fold), encoding)
                 yield pa.RecordBatch.from_arrays(batch.columns[:n_columns] + arrays, names)
 
@@ -148,9 +150,10 @@ def arrays_of(encoded: Encoded, encoding: Encoding) -> list[pa.Array]:
     return _codes(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
 
 
-def _table(encoding: SubmodularEncoding | TargetEncoding) -> npt.NDArray[Any]:
-    """The column or the value of each feature by all rows."""
-    return encoding.columns if isinstance(encoding, SubmodularEncoding) else encoding.values
+def _whole(encoding: SubmodularEncoding | TargetEncoding) -> npt.NDArray[Any]:
+    """The column or the value of each feature by all rows, as of one fold."""
+    found = encoding.columns if isinstance(encoding, SubmodularEncoding) else encoding.values
+    return found[:, None]
 
 
 def _vectors(encoded: Encoded) -> pa.Array:

@@ -27,13 +27,13 @@ from chromatic.encoding.fitting import (
     out_of_fold_columns,
 )
 from chromatic.encoding.frequency import learn_frequency
-from chromatic.encoding.target import TargetEncoding, moments_with_null
+from chromatic.encoding.target import LabelMoments, TargetEncoding, moments_with_null
 from chromatic.errors import InputError
 from chromatic.spark.coding import Limits, Numbering, code, learn_vocabulary
 from chromatic.spark.columns import Checked, check
 from chromatic.spark.edges import fetch_graph
 from chromatic.spark.frames import fetch, rows_of_lists
-from chromatic.spark.labels import LabelSums, sum_labels
+from chromatic.spark.labels import counts_of, sum_labels
 
 log = logging.getLogger("chromatic")
 
@@ -79,21 +79,20 @@ def fit(frame: DataFrame, plan: Plan) -> Encoding:
     _check_estimating(sums)
     if settings.encoding == "target":
         return _target_rates(sums, coloring, checked, settings).encoding(vocabulary)
-    positives, counts = sums.counts()
     n_dense = len(vocabulary.dense_names)
-    return learn_submodular(vocabulary, coloring, positives, counts, settings, n_dense)
+    return learn_submodular(vocabulary, coloring, counts_of(sums).totals(), settings, n_dense)
 
 
 def out_of_fold(
     frame: DataFrame, plan: Plan, encoding: SubmodularEncoding | TargetEncoding
 ) -> npt.NDArray[Any]:
-    """For each fold the column or the value of each feature, from the labels of the other folds."""
+    """The column or the value of each feature in each fold, from the labels of the other folds."""
     checked = _check(frame, plan)
     coded = _coded(frame, plan, checked, encoding.vocabulary, numbered=True, kept=False)
     sums = sum_labels(coded, encoding.coloring, plan.settings.folds)
     if isinstance(encoding, TargetEncoding):
         return _target_rates(sums, encoding.coloring, checked, plan.settings).by_fold()
-    return out_of_fold_columns(encoding, sums.by_fold(), plan.settings)
+    return out_of_fold_columns(encoding, counts_of(sums), plan.settings)[0]
 
 
 def _check(frame: DataFrame, plan: Plan) -> Checked:
@@ -170,15 +169,17 @@ def _color_by_graph(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, larges
     return color_by(paint, vocabulary, settings)
 
 
-def _check_estimating(sums: LabelSums) -> None:
+def _check_estimating(sums: LabelMoments) -> None:
     count, total, squares = sums.whole.sum(axis=1)
     if count == 0 or squares * count == total * total:
         raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
 
 
-def _target_rates(sums: LabelSums, coloring: Coloring, checked: Checked, settings: Settings) -> TargetRates:
+def _target_rates(
+    sums: LabelMoments, coloring: Coloring, checked: Checked, settings: Settings
+) -> TargetRates:
     count, total, squares = sums.whole.sum(axis=1)
     prior = total / count
-    moments = moments_with_null(sums.of_features, sums.whole, coloring)
+    moments = moments_with_null(sums, coloring)
     spread = max(squares / count - prior * prior, 0.0)
     return TargetRates(coloring, moments, float(prior), float(spread), checked.binary, settings)

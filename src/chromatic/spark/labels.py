@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,33 +14,22 @@ from pyspark.sql import functions as F
 
 from chromatic.coloring import Coloring, represent
 from chromatic.data.rows import Rows
-from chromatic.encoding.statistics import LabelCounts
-from chromatic.encoding.target import sum_moments
+from chromatic.encoding.statistics import LabelCounts, packed
+from chromatic.encoding.target import LabelMoments
 from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back
 
 SCHEMA = "slot long, count long, total double, squares double"
 
 
-@dataclass(frozen=True)
-class LabelSums:
-    """Rows, and the sums of their labels and of the squares: 3 × features × folds, and of all rows."""
-
-    of_features: npt.NDArray[np.float64]
-    whole: npt.NDArray[np.float64]  # 3 × folds
-
-    def counts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Positive rows and rows of each feature, and of all rows as the last, over all folds."""
-        joined = np.concatenate((self.of_features.sum(axis=2), self.whole.sum(axis=1)[:, None]), axis=1)
-        return joined[1].astype(np.int64), joined[0].astype(np.int64)
-
-    def by_fold(self) -> LabelCounts:
-        """The counts of features, packed; the line of all rows stays empty, for nothing asks for it."""
-        rows, positives = self.of_features[:2].astype(np.int64)
-        nothing = np.zeros((1, rows.shape[1]), np.int64)
-        return LabelCounts(np.concatenate((rows + (positives << 32), nothing)))
+def counts_of(sums: LabelMoments) -> LabelCounts:
+    """The sums of labels that are 0 or 1 as counts."""
+    (rows, positives), (all_rows, all_positives) = (
+        array[:2].astype(np.int64) for array in (sums.of_features, sums.whole)
+    )
+    return LabelCounts(packed(positives, rows), np.empty(0, np.uint8), packed(all_positives, all_rows))
 
 
-def sum_labels(coded: DataFrame, coloring: Coloring, n_folds: int) -> LabelSums:
+def sum_labels(coded: DataFrame, coloring: Coloring, n_folds: int) -> LabelMoments:
     """Sum labels over the coded rows, collisions resolved; rows of a negative fold are left out."""
     # The workers need colors only; what each feature found taken is as large again.
     light = replace(coloring, forbidden=np.empty(0, np.int32))
@@ -66,15 +55,16 @@ def sum_labels(coded: DataFrame, coloring: Coloring, n_folds: int) -> LabelSums:
     for moment, name in enumerate(("count", "total", "squares")):
         arrays[moment, slots] = table.column(name).to_numpy()
     shaped = arrays.reshape(3, n_features + 1, n_folds)
-    return LabelSums(shaped[:, :-1], shaped[:, -1])
+    return LabelMoments(shaped[:, :-1], shaped[:, -1])
 
 
 def _sums_of(kept: Rows, labels: Any, fold: npt.NDArray[np.int32], n_folds: int) -> dict[str, Any]:
     """The sums of some rows: slot f + folds · v is of feature v in fold f, those after the last of all."""
     codes, number = np.unique(kept.codes, return_inverse=True)
     compact = replace(kept, codes=number.astype(np.uint32), n_features=len(codes))
-    of_features, whole = sum_moments(compact, np.array(labels, np.float64), fold, n_folds)
-    arrays = np.concatenate((of_features, whole[:, None]), axis=1).reshape(3, -1)
+    sums = LabelMoments.zeros(len(codes), n_folds)
+    sums.add(compact, np.array(labels, np.float64), fold)
+    arrays = np.concatenate((sums.of_features, sums.whole[:, None]), axis=1).reshape(3, -1)
     features = np.append(codes.astype(np.int64), kept.n_features)
     slots = (features[:, None] * n_folds + np.arange(n_folds)).ravel()
     some = np.flatnonzero(arrays[0])
