@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import lzma
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -41,6 +42,37 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """A folder for the time of the block, of which nothing is left; also not of one that was killed.
+
+    Whoever uses such a folder holds a lock on it, so that the next one knows what is left behind.
+    """
+    import fcntl
+
+    parent.mkdir(parents=True, exist_ok=True)
+    for left in parent.glob("*.part"):
+        with contextlib.suppress(OSError), open(left / "lock", "r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(suffix=".part", dir=parent))
+    try:
+        with open(folder / "new", "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.rename(folder / "new", folder / "lock")
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cache_folder() -> Path:
+    """The folder that CHROMATIC_DATA names, or `chromatic` in the user's cache."""
+    named = os.environ.get("CHROMATIC_DATA")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chromatic"
 
 
 def check_target(path: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,8 +43,6 @@ class Model:
 
 def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> None:
     """Write a fitted encoding; without `names`, string features are known by their hashes only."""
-    from safetensors.numpy import save as to_bytes
-
     encoding = model.encoding
     arrays: Arrays = {}
     facts: dict[str, Any] = {
@@ -81,9 +80,32 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     facts = json.loads(json.dumps(facts, default=lambda number: number.item()))
     facts["checksum"] = checksum_of(facts, arrays)
-    data = to_bytes(arrays, {"chromatic": json.dumps(facts, sort_keys=True)})
     with replacing(path) as file:
-        file.write(data)
+        for part in safetensors_of(arrays, {"chromatic": json.dumps(facts, sort_keys=True)}):
+            file.write(part)
+
+
+def safetensors_of(arrays: Arrays, metadata: dict[str, str]) -> Iterator[Any]:
+    """A safetensors file, a part at a time: the library's own writer copies all arrays twice first."""
+    kinds = {"<u8": "U64", "<i8": "I64", "<f8": "F64", "<u4": "U32", "<i4": "I32", "|u1": "U8"}
+    order = list(kinds)
+    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype.str), name))
+    header: dict[str, Any] = {"__metadata__": metadata}
+    at = 0
+    for name in names:
+        array = arrays[name]
+        place = [at, at + array.nbytes]
+        header[name] = {
+            "dtype": kinds[array.dtype.str],
+            "shape": list(array.shape),
+            "data_offsets": place,
+        }
+        at = place[1]
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in names:
+        yield arrays[name].reshape(-1).view(np.uint8).data
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -18,7 +18,8 @@ def list_(json_: options.Json = False) -> None:
     """
     import json
 
-    from chromatic.datasets.fetch import cache_folder, cached
+    from chromatic._files import cache_folder
+    from chromatic.datasets.fetch import cached
     from chromatic.datasets.registry import DATASETS
 
     here = {name: cached(data_set) for name, data_set in DATASETS.items()}

@@ -39,10 +39,10 @@ def fit(
         to = format_to_write(encoded, to)
         check_target(encoded)
     check_target(output)
-    fitted = fitting.fit(train, reading)
-    if encoded is not None and to is not None:
-        _write_training_rows(fitted, encoded, to, thread_count(reading.threads))
-    _save(fitted, output, fitting)
+    with fitting.fit(train, reading) as fitted:
+        if encoded is not None and to is not None:
+            _write_training_rows(fitted, encoded, to, thread_count(reading.threads))
+        _save(fitted, output, fitting)
 
 
 def encode(
@@ -76,11 +76,10 @@ def encode(
     os.makedirs(output, exist_ok=True)
     for path in (model, train_rows, test_rows):
         check_target(path)
-    fitted = fitting.fit(train, reading)
-    threads = thread_count(reading.threads)
-    _write_training_rows(fitted, train_rows, to, threads)
-    reading.transform(test, fitted.encoding, test_rows, to)
-    _save(fitted, model, fitting)
+    with fitting.fit(train, reading) as fitted:
+        _write_training_rows(fitted, train_rows, to, thread_count(reading.threads))
+        reading.transform(test, fitted.encoding, test_rows, to)
+        _save(fitted, model, fitting)
 
 
 def _write_training_rows(fitted: Fitted, path: str, to: str, threads: int) -> None:

@@ -17,6 +17,7 @@ import typer
 if TYPE_CHECKING:
     from chromatic.data import Dataset, Reader
     from chromatic.data.batch import Batch, LeftOut
+    from chromatic.data.stored import StoredDataset
     from chromatic.data.vocabulary import Vocabulary
     from chromatic.encoding.encoded import Encoded
     from chromatic.encoding.fitting import Encoding, Fitted, Settings
@@ -151,6 +152,13 @@ class Fitting(Learning):
     ] = "prior"
     names: Annotated[bool, typer.Option(help="Keep the names of string features in the model.")] = True
     seed: Annotated[int, typer.Option(help="Of folds, halves and random colors.")] = 0
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Keep within so much, such as 8G: rows are parsed into a cache on disk."),
+    ] = None
+    cache: Annotated[
+        str | None, typer.Option(help="The folder of that cache; by default in the user's.")
+    ] = None
 
     @property
     def settings(self) -> Settings:
@@ -173,24 +181,38 @@ class Fitting(Learning):
         chosen["random_state"] = chosen.pop("seed")
         return chosen
 
-    def fit(self, train: list[str], reading: Reading) -> Fitted:
-        """Read data, say what was left out, and fit."""
+    @contextlib.contextmanager
+    def fit(self, train: list[str], reading: Reading) -> Iterator[Fitted]:
+        """Read data, say what was left out, and fit; the training rows are there within the block."""
         from chromatic.encoding.fitting import as_zero_and_one, fit
 
         settings = self.settings
-        with reading.reader(train) as reader:
-            data = reader.read(
-                train,
-                dense_threshold=self.dense_threshold,
-                min_count=self.min_count,
-                values=self.values,
-                keep_names=self.names,
-                keep_fields=self.coloring == "fields",
-            )
-        say_what_was_left_out(data.left_out)
-        labels = data.rows.labels
-        y = None if labels is None else as_zero_and_one(labels)
-        return fit(data, y, settings, reader.threads)
+        with contextlib.ExitStack() as stack:
+            with reading.reader(train) as reader:
+                data = self._read(reader, train, stack)
+            say_what_was_left_out(data.left_out)
+            labels = data.rows.labels
+            y = None if labels is None else as_zero_and_one(labels)
+            yield fit(data, y, settings, reader.threads)
+
+    def _read(
+        self, reader: Reader, train: list[str], stack: contextlib.ExitStack
+    ) -> Dataset | StoredDataset:
+        from chromatic.errors import InputError
+
+        learning: dict[str, Any] = {
+            "dense_threshold": self.dense_threshold,
+            "min_count": self.min_count,
+            "keep_names": self.names,
+            "keep_fields": self.coloring == "fields",
+        }
+        if self.memory is None:
+            return reader.read(train, values=self.values, **learning)
+        from chromatic.data.stored import limited, read_stored
+
+        if self.values != "elide":
+            raise InputError(f"--values {self.values} needs all rows in memory; expected no --memory")
+        return read_stored(reader, train, stack.enter_context(limited(self.memory, self.cache)), **learning)
 
 
 @dataclass(frozen=True)

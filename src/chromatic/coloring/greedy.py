@@ -33,6 +33,7 @@ _CLOSED = np.int64(1) << 62  # the key of a color that is not open
 _TAKEN = np.int64(1) << 61  # joined to the key of a color that is not free
 # The slots of `state`.
 _OPEN, _FORCED, _CONFLICTS = 0, 1, 2
+_NO_LINKS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -97,30 +98,10 @@ def color(
         from chromatic.graph.order import ordered
 
         features = ordered(rows, order, columns=columns, threads=threads)
-    first = 0
-    colors = np.zeros(rows.n_features, np.int32)
-    if fields is not None:
-        first = int(fields.max(initial=NO_FIELD)) + 1
-        features = features[fields[features] == NO_FIELD]
-        colors[:] = fields
-    palette = MOST_COLORS if isinstance(max_colors, str) else max_colors - first
-    if palette < 1 and len(features):
-        raise InputError(f"max_colors is {max_colors}; expected more than the {first} fields")
-    work = _Greedy(rows.n_rows, rows.n_features, fit, palette, seed)
-    work.run(columns, features)
-    colors[features] = work.colors[features] + first
-    return Coloring(
-        colors,
-        first + (int(work.state[_OPEN]) if len(features) else 0),
-        fit if fields is None else "fields",
-        None if isinstance(max_colors, str) else max_colors,
-        seed,
-        int(work.state[_FORCED]),
-        int(work.state[_CONFLICTS]),
-        rows.largest_nnz,
-        rows.vocabulary,
-        work.forbidden,
-    )
+    work = Greedy(features, fit, max_colors, seed, fields)
+    work.make_bitsets(rows.n_rows)
+    work.run(columns, work.features)
+    return work.coloring(rows.largest_nnz, rows.vocabulary)
 
 
 def check_options(fit: str, max_colors: int | str, seed: int) -> None:
@@ -138,38 +119,92 @@ def check_options(fit: str, max_colors: int | str, seed: int) -> None:
         raise InputError(f"max_colors is {max_colors}; expected 1 to {MOST_COLORS}, or 'proper'")
 
 
-class _Greedy:
-    """The arrays of a coloring under way."""
+class Greedy:
+    """A coloring under way: some features after the other, in the order given."""
 
-    def __init__(self, n_rows: int, n_features: int, fit: str, palette: int, seed: int) -> None:
-        self.fit = {"first-fit": _FIRST, "balanced": _LEAST, "random": _RANDOM}[fit]
-        self.palette = palette
-        self.seed = seed
-        self.colors = np.zeros(n_features, np.int32)
-        self.forbidden = np.zeros(n_features, np.int32)
+    def __init__(
+        self,
+        features: npt.NDArray[np.int64],
+        fit: str,
+        max_colors: int | str,
+        seed: int,
+        fields: npt.NDArray[np.int32] | None = None,
+    ) -> None:
+        self.fit, self.max_colors, self.seed, self.fields = fit, max_colors, seed, fields
+        self.colors = np.zeros(len(features), np.int32)
+        self.forbidden = np.zeros(len(features), np.int32)
         self.state = np.zeros(3, np.int64)
-        # A bitset of colors for each row. It begins narrow: most data never needs the whole palette.
-        words = (self.palette + 63) // 64 if self.fit == _RANDOM else 1
-        self.used = np.zeros((n_rows, words), np.uint64)
-        self.keys = np.full(64 * words, _CLOSED)
-        if self.fit == _RANDOM:
-            self.state[_OPEN] = self.palette
-            self.keys[: self.palette] = np.arange(self.palette)
+        self.used = np.empty((0, 1), np.uint64)
+        self.keys = np.empty(0, np.int64)
+        self.features = features  # to be colored
+        self.first = 0  # color of those
+        if fields is not None:
+            self.first = int(fields.max(initial=NO_FIELD)) + 1
+            self.features = features[fields[features] == NO_FIELD]
+        self.palette = MOST_COLORS if isinstance(max_colors, str) else max_colors - self.first
+        if self.palette < 1 and len(self.features):
+            raise InputError(f"max_colors is {max_colors}; expected more than the {self.first} fields")
 
-    def run(self, columns: Columns, features: npt.NDArray[np.int64]) -> None:
-        """Color the features in order, in pieces short enough to be interrupted between."""
-        entries = np.cumsum(columns.counts[features])
-        cuts = np.searchsorted(entries, np.arange(PIECE, len(columns.rows), PIECE))
-        for _ in ordered_map(lambda piece: self._color(columns, piece), np.split(features, cuts), 1):
-            pass
+    @property
+    def most_words(self) -> int:
+        """The words of a bitset of the whole palette."""
+        return (self.palette + 63) // 64
 
-    def _color(self, columns: Columns, features: npt.NDArray[np.int64]) -> None:
+    def make_bitsets(self, number: int, words: int = 1) -> None:
+        """A bitset of colors for each row. It begins narrow: most data never needs the whole palette."""
+        if self.fit == "random":
+            words = self.most_words
+        self.used = np.zeros((number, words), np.uint64)
+        if not len(self.keys):
+            self.keys = np.full(64 * words, _CLOSED)
+            if self.fit == "random":
+                self.state[_OPEN] = self.palette
+                self.keys[: self.palette] = np.arange(self.palette)
+
+    def coloring(self, lower_bound: int, vocabulary: int) -> Coloring:
+        """What was found, when all features are colored."""
+        self.colors[self.features] += self.first
+        if self.fields is not None:
+            self.colors[self.fields != NO_FIELD] = self.fields[self.fields != NO_FIELD]
+        return Coloring(
+            self.colors,
+            self.first + (int(self.state[_OPEN]) if len(self.features) else 0),
+            self.fit if self.fields is None else "fields",
+            None if isinstance(self.max_colors, str) else self.max_colors,
+            self.seed,
+            int(self.state[_FORCED]),
+            int(self.state[_CONFLICTS]),
+            lower_bound,
+            vocabulary,
+            self.forbidden,
+        )
+
+    def run(
+        self,
+        columns: Columns,
+        features: npt.NDArray[np.int64],
+        links: npt.NDArray[np.int64] | None = None,
+    ) -> bool:
+        """Color the features in order, in pieces short enough to be interrupted between.
+
+        The bitsets are of rows; or, with `links`, of the entries of columns, and each is handed on to
+        the entry that it links to. These are not widened: False tells that more words are needed.
+        """
+        entries = np.cumsum(columns.indptr[features + 1] - columns.indptr[features])
+        cuts = np.searchsorted(entries, np.arange(PIECE, entries[-1] if len(entries) else 0, PIECE))
+        pieces = np.split(features, cuts)
+        return all(ordered_map(lambda piece: self._color(columns, piece, links), pieces, 1))
+
+    def _color(
+        self, columns: Columns, features: npt.NDArray[np.int64], links: npt.NDArray[np.int64] | None
+    ) -> bool:
+        fit = {"first-fit": _FIRST, "balanced": _LEAST, "random": _RANDOM}[self.fit]
         done = 0
         while done < len(features):
             done += _color(
-                (columns.indptr, columns.rows),
+                (columns.indptr, columns.rows, columns.base, _NO_LINKS if links is None else links),
                 features[done:],
-                (self.fit, self.palette, self.seed),
+                (fit, self.palette, self.seed),
                 self.used,
                 np.empty(self.used.shape[1], np.uint64),
                 self.keys,
@@ -178,7 +213,10 @@ class _Greedy:
                 (self.colors, self.forbidden),
             )
             if done < len(features):
+                if links is not None:
+                    return False
                 self._widen()
+        return True
 
     def _widen(self) -> None:
         n_rows, words = self.used.shape
@@ -193,21 +231,21 @@ class _Greedy:
 @kernel
 def _color(columns, features, options, used, taken, keys, conflicts, state, out):  # type: ignore[no-untyped-def]
     """Color features in order; how many were colored before the bitsets became too narrow."""
-    indptr, rows = columns
+    indptr, rows, base, links = columns
     fit, palette, seed = options
     colors, forbidden = out
-    words = len(taken)
+    words, linked = len(taken), len(links) > 0
     for k in range(len(features)):
         v = features[k]
-        start, stop = indptr[v], indptr[v + 1]
+        start, stop = indptr[v] - base, indptr[v + 1] - base
         for w in range(words):
             taken[w] = U64(0)
         for i in range(start, stop):
             if i + 8 < len(rows):
                 prefetch(used, np.int64(rows[i + 8]) * words)
-            row = np.int64(rows[i])
+            at = i if linked else np.int64(rows[i])
             for w in range(words):
-                taken[w] |= used[row, w]
+                taken[w] |= used[at, w]
         if fit == _FIRST:
             choice = _lowest_free(taken)
         elif fit == _LEAST:
@@ -217,7 +255,7 @@ def _color(columns, features, options, used, taken, keys, conflicts, state, out)
         if choice < 0 and state[_OPEN] < palette:
             choice = state[_OPEN]
         if choice < 0 or choice >= palette:
-            choice = _fewest_conflicts(indptr, rows, v, used, keys, conflicts, state)
+            choice = _fewest_conflicts(start, stop, rows, linked, used, keys, conflicts, state)
         elif choice >= 64 * words:
             return k
         if choice >= state[_OPEN]:
@@ -226,9 +264,23 @@ def _color(columns, features, options, used, taken, keys, conflicts, state, out)
         keys[choice] += (stop - start) << _COLOR_BITS
         colors[v] = choice
         word, bit = choice >> 6, U64(1) << U64(choice & 63)
-        for i in range(start, stop):
-            used[np.int64(rows[i]), word] |= bit
+        if linked:
+            _hand_on(start, stop, word, bit, links, base, used)
+        else:
+            for i in range(start, stop):
+                used[np.int64(rows[i]), word] |= bit
     return len(features)
+
+
+@kernel
+def _hand_on(start, stop, word, bit, links, base, used):  # type: ignore[no-untyped-def]
+    """Set a color in entries, and copy their bitsets to those that they link to among these."""
+    for i in range(start, stop):
+        used[i, word] |= bit
+        to = links[i] - base
+        if to >= 0 and to < len(links):
+            for w in range(used.shape[1]):
+                used[to, w] = used[i, w]
 
 
 @inlined
@@ -286,15 +338,15 @@ def _random_free(taken, palette, seed, v, forbidden):  # type: ignore[no-untyped
 
 
 @kernel
-def _fewest_conflicts(indptr, rows, v, used, keys, conflicts, state):  # type: ignore[no-untyped-def]
-    """The color that the fewest of v's rows use, then the lightest; counts what is forced."""
+def _fewest_conflicts(start, stop, rows, linked, used, keys, conflicts, state):  # type: ignore[no-untyped-def]
+    """The color that the fewest of a feature's rows use, then the lightest; counts what is forced."""
     n_open = state[_OPEN]
     for c in range(n_open):
         conflicts[c] = 0
-    for i in range(indptr[v], indptr[v + 1]):
-        row = np.int64(rows[i])
+    for i in range(start, stop):
+        at = i if linked else np.int64(rows[i])
         for w in range(used.shape[1]):
-            word = used[row, w]
+            word = used[at, w]
             while word != U64(0):
                 conflicts[64 * w + np.int64(trailing_zeros(word))] += 1
                 word &= word - U64(1)

@@ -24,6 +24,28 @@ class Tokens:
     integers: npt.NDArray[np.uint32] | None = None
     fields: npt.NDArray[np.int32] | None = None  # the scalar column each came from, or NO_FIELD
 
+    def take(self, which: npt.NDArray[np.int64]) -> Tokens:
+        """Some of them."""
+        return Tokens(
+            self.hashes[which],
+            None if self.names is None else self.names.take(which),
+            None if self.integers is None else self.integers[which],
+            None if self.fields is None else self.fields[which],
+        )
+
+    @classmethod
+    def concatenate(cls, tokens: list[Tokens]) -> Tokens:
+        """All of several, which know the same of their features."""
+        names = [some.names for some in tokens if some.names is not None]
+        integers = [some.integers for some in tokens if some.integers is not None]
+        fields = [some.fields for some in tokens if some.fields is not None]
+        return cls(
+            np.concatenate([some.hashes for some in tokens]),
+            Names.concatenate(names) if names else None,
+            np.concatenate(integers) if integers else None,
+            np.concatenate(fields) if fields else None,
+        )
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -7,7 +7,7 @@ independently; joined, the parts are in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel, prefetch
 from chromatic._threads import ordered_map
-from chromatic.data.batch import Batch
+from chromatic.data.batch import Batch, Tokens
 from chromatic.data.hashing import HashIndex
 from chromatic.data.names import Names
 
@@ -65,6 +65,32 @@ def count(batches: list[Batch], threads: int) -> Counted:
         return _count_narrow(batches, largest + 1, threads)
     batches[:] = ordered_map(Batch.with_tokens, batches, threads)
     return _count_dealt(batches, threads)
+
+
+def count_stream(batches: Iterable[Batch], integers: bool, largest: int, occurrences: int) -> Counted:
+    """Count the features of batches that come one at a time; integers up to the largest, or names."""
+    if integers and is_narrow(largest, occurrences // 2):
+        counts = np.zeros(largest + 1, np.int64)
+        for batch in batches:
+            _add_counts(batch.ids, counts)
+        return Counted(np.arange(largest + 1, dtype=np.uint32), counts)
+    index, counts = HashIndex(), np.zeros(1 << 10, np.int64)
+    new: list[Tokens] = []
+    for batch in batches:
+        batch = batch.with_tokens() if integers else batch.with_names()
+        assert batch.tokens is not None
+        numbers, first = index.add(batch.tokens.hashes)
+        new.append(batch.tokens.take(first))
+        if len(index) > len(counts):
+            counts.resize(2 * len(index), refcheck=False)
+        of_batch = np.zeros(len(numbers), np.int64)
+        _add_counts(batch.ids, of_batch)
+        counts[numbers] += of_batch
+    found = Tokens.concatenate(new)
+    order = np.argsort(_ties(found.hashes, found.integers))
+    keys = found.hashes if found.integers is None else found.integers
+    fields = None if found.fields is None else found.fields[order]
+    return Counted(keys[order], counts[order], found.names, order, fields)
 
 
 def is_narrow(largest: int, enough: int) -> bool:
@@ -125,19 +151,10 @@ def _count_dealt(batches: list[Batch], threads: int) -> Counted:
         of_batch.numbers[:] += np.repeat(bases[:-1], np.diff(of_batch.ends))
     counts = np.concatenate([counts for counts, _ in parts])
     first = np.concatenate([first for _, first in parts])
-    tokens = [batch.tokens for batch in batches if batch.tokens is not None]
-    integers = [of_batch.integers for of_batch in tokens if of_batch.integers is not None]
-    names = [of_batch.names for of_batch in tokens if of_batch.names is not None]
-    fields = [of_batch.fields for of_batch in tokens if of_batch.fields is not None]
-    hashes = [of_batch.hashes for of_batch in tokens]
-    return Counted(
-        np.concatenate(integers or hashes)[first],
-        counts,
-        Names.concatenate(names) if names else None,
-        first,
-        np.concatenate(fields)[first] if fields else None,
-        dealt,
-    )
+    tokens = Tokens.concatenate([batch.tokens for batch in batches if batch.tokens is not None])
+    keys = tokens.hashes if tokens.integers is None else tokens.integers
+    fields = None if tokens.fields is None else tokens.fields[first]
+    return Counted(keys[first], counts, tokens.names, first, fields, dealt)
 
 
 def _count_part(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,11 @@ from chromatic.data.rows import Rows
 
 @dataclass(frozen=True)
 class Columns:
-    """The transposed rows: the rows of feature v are rows[indptr[v]:indptr[v + 1]], ascending."""
+    """The transposed rows: the rows of feature v are rows[indptr[v] - base:indptr[v + 1] - base]."""
 
     indptr: npt.NDArray[np.int64]
     rows: npt.NDArray[np.uint32]
+    base: int = 0  # of a range of features: where its rows would begin among those of all
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
@@ -44,11 +46,27 @@ def transpose(rows: Rows, threads: int = 1) -> Columns:
     shares = list(zip([0, *bounds], [*bounds, rows.n_features], strict=True))
 
     def place(share: tuple[int, int]) -> None:
-        _place(rows.indptr, rows.codes, share[0], share[1], places, out)
+        first, stop = share
+        _place(rows.indptr, rows.codes, first, stop, 0, places[first:stop], out)
 
     for _ in ordered_map(place, shares, threads):
         pass
     return Columns(indptr, out)
+
+
+def transpose_range(
+    pieces: Iterable[tuple[int, Rows]], indptr: npt.NDArray[np.int64], first: int, stop: int
+) -> Columns:
+    """The columns of the features first to stop, from rows that come in pieces, with their first row.
+
+    `indptr` tells where the rows of each of all features begin.
+    """
+    base = indptr[first]
+    out = np.empty(indptr[stop] - base, np.uint32)
+    places = indptr[first:stop] - base
+    for start, rows in pieces:
+        _place(rows.indptr, rows.codes, first, stop, start, places, out)
+    return Columns(indptr, out, int(base))
 
 
 @kernel
@@ -58,10 +76,10 @@ def _count(codes, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _place(indptr, codes, first, stop, places, out):  # type: ignore[no-untyped-def]
+def _place(indptr, codes, first, stop, start, places, out):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             code = np.int64(codes[i])
             if code >= first and code < stop:
-                out[places[code]] = np.uint32(row)
-                places[code] += 1
+                out[places[code - first]] = np.uint32(start + row)
+                places[code - first] += 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chromatic._files import replacing
+from chromatic._files import cache_folder, replacing
 from chromatic.data.source import opened
 from chromatic.datasets.registry import DataSet, File
 from chromatic.errors import InputError
@@ -35,14 +35,6 @@ class Paths:
 
     train: str
     test: str
-
-
-def cache_folder() -> Path:
-    """The folder that CHROMATIC_DATA names, or `chromatic` in the user's cache."""
-    named = os.environ.get("CHROMATIC_DATA")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chromatic"
 
 
 def cached(data_set: DataSet) -> Paths | None:

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from chromatic._threads import ordered_map
 from chromatic.coloring import Coloring, Columns, color, represent, transpose
 from chromatic.coloring.greedy import FITS
+from chromatic.coloring.stored import color_stored
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
+from chromatic.data.stored import StoredDataset, StoredRows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, encode, joined
 from chromatic.encoding.frequency import FrequencyEncoding, learn_frequency
@@ -148,7 +150,7 @@ class Fitted:
     """An encoding, and the training rows encoded without a leak of labels."""
 
     encoding: Encoding
-    rows: Rows
+    rows: Rows | StoredRows
     encode: Callable[[int, Rows], Encoded]  # from where a piece begins, and the piece
     trains: npt.NDArray[np.bool_] | None = None  # which rows to train on; None: all of them
     smoothing: float | None = None  # the pseudo-count of the prior, where labels were used
@@ -181,7 +183,9 @@ class Fitted:
         return joined(list(self.pieces()))
 
 
-def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, threads: int = 1) -> Fitted:
+def fit(
+    data: Dataset | StoredDataset, y: npt.NDArray[np.float64] | None, settings: Settings, threads: int = 1
+) -> Fitted:
     """Fit an encoding to a data set. Labels, where they are needed, are 0 and 1, or numbers for `target`.
 
     >>> from chromatic.data import Reader
@@ -225,7 +229,7 @@ def fit(data: Dataset, y: npt.NDArray[np.float64] | None, settings: Settings, th
 class _Job:
     """What fitting by labels works on."""
 
-    data: Dataset
+    data: Dataset | StoredDataset
     coloring: Coloring
     labels: npt.NDArray[np.float64]
     fold: npt.NDArray[np.int32]  # that a row is counted in, or -1
@@ -302,6 +306,9 @@ def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, EncodeKept, float]:
     n_several = len(vocabulary)
     if job.n_folds > 1 and vocabulary.fields is None:
         n_several = int(np.searchsorted(-vocabulary.counts, -1))
+    if isinstance(job.data.rows, StoredRows):
+        n_bytes = 12 * job.n_folds * n_several + 30 * len(vocabulary)
+        job.data.rows.memory.check(n_bytes, "counting labels")
     counted = LabelCounts.zeros(n_several, len(vocabulary) - n_several, job.n_folds)
     for here, kept in job.kept():
         counted.add(kept, job.labels[here] == 1, job.fold[here])
@@ -410,8 +417,16 @@ def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float, ti
     return float(settings.smoothing)
 
 
-def color_rows(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: int = 1) -> Coloring:
-    """Color rows as the settings say."""
+def color_rows(
+    rows: Rows | StoredRows, vocabulary: Vocabulary, settings: Settings, threads: int = 1
+) -> Coloring:
+    """Color rows as the settings say; those in a file where they are, or, if that suffices, in memory."""
+    if isinstance(rows, StoredRows):
+        needed, left = _bytes_in_memory(rows, vocabulary, settings), rows.memory.left()
+        log.info("memory: %s MB to color in memory, %s MB are left", f"{needed >> 20:,}", f"{left >> 20:,}")
+        if needed > left:
+            return _color_stored(rows, vocabulary, settings)
+        rows = rows.load()
     columns = transpose(rows, threads)
     if settings.coloring == "uniform":
         return _color_uniformly(rows, columns, settings, threads)
@@ -423,6 +438,23 @@ def color_rows(rows: Rows, vocabulary: Vocabulary, settings: Settings, threads: 
 
             return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
         return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
+
+    return color_by(paint, vocabulary, settings)
+
+
+def _bytes_in_memory(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> int:
+    """What coloring stored rows in memory takes."""
+    palette = default_palette(settings, vocabulary) if settings.max_colors is None else settings.max_colors
+    colors = palette if isinstance(palette, int) else 2 * rows.largest_nnz
+    return rows.bytes_to_color(colors // 64 + 1)
+
+
+def _color_stored(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> Coloring:
+    if settings.coloring == "uniform" or settings.min_edge_count > 1:
+        rows.memory.check(_bytes_in_memory(rows, vocabulary, settings), "a coloring of this kind")
+
+    def paint(fit: str, palette: int | str, fields: npt.NDArray[np.int32] | None) -> Coloring:
+        return color_stored(rows, vocabulary.counts, fit, palette, seed=settings.seed, fields=fields)
 
     return color_by(paint, vocabulary, settings)
 
@@ -473,7 +505,7 @@ def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: 
 
 
 def _folds(
-    data: Dataset, settings: Settings, threads: int
+    data: Dataset | StoredDataset, settings: Settings, threads: int
 ) -> tuple[npt.NDArray[np.int32], int, npt.NDArray[np.bool_] | None]:
     """The fold that each row is counted in, how many folds there are, and which rows estimate."""
     n_rows = data.rows.n_rows
