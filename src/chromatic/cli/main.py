@@ -13,6 +13,7 @@ import typer
 
 import chromatic
 from chromatic.cli import (
+    benchmark,
     convert,
     datasets,
     demo,
@@ -25,6 +26,7 @@ from chromatic.cli import (
     report,
     reproduce,
     transform,
+    warmup,
 )
 from chromatic.errors import InputError
 
@@ -79,6 +81,8 @@ for command in (
     evaluate.evaluate,
     report.report,
     reproduce.reproduce,
+    benchmark.benchmark,
+    warmup.warmup,
 ):
     app.command()(guarded(options.expanded(command)))
 

@@ -1,0 +1,229 @@
+"""What we take: each function prepares, and returns what is timed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chromatic.benchmarks.data import head, token_lists
+from chromatic.benchmarks.measure import Figures, Run, status_mb
+from chromatic.data.reader import Dataset, Reader
+from chromatic.data.rows import Rows
+from chromatic.data.transpose import transpose
+from chromatic.encoding.fitting import Fitted, Settings, as_zero_and_one, fit
+
+WATCH_SECONDS = 0.01  # at most between two looks at the memory of another process
+
+
+def parse(path: str, threads: int) -> Run:
+    """Text to batches, as a bare parser does."""
+    return lambda: Reader(n_jobs=threads).batches(path)
+
+
+def read(path: str, threads: int) -> Run:
+    """Text to rows under a vocabulary."""
+    return lambda: Reader(n_jobs=threads).read(path)
+
+
+def transposed(path: str, threads: int) -> Run:
+    """Rows of features to columns of rows."""
+    rows = _rows(path)
+    return lambda: transpose(rows, threads)
+
+
+def colored(path: str, coloring: str, max_colors: int | str) -> Run:
+    """Colors, from rows that are transposed already."""
+    from chromatic.coloring import color
+
+    rows = _rows(path)
+    columns = transpose(rows)
+    return lambda: color(rows, coloring, max_colors, columns=columns)
+
+
+def quantized(path: str, categories: int, quantizer: str) -> Run:
+    """A codebook of 1024 columns from many categories of 22 colors; the file plays no part."""
+    from chromatic.encoding.submodular import learn_codebook
+
+    learn_codebook(*made_up(1000), budget=64, smoothing=3.0, quantizer=quantizer)
+    many = made_up(categories)
+    return lambda: learn_codebook(*many, budget=1024, smoothing=3.0, quantizer=quantizer)
+
+
+def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, Any, Any]:
+    """A coloring, and counts with a tail heavier than that of names, with rates of all kinds."""
+    from chromatic.coloring import Coloring
+
+    random = np.random.default_rng(seed)
+    counts = -np.sort(-np.minimum(random.zipf(2.0, categories), 200_000))
+    positives = random.binomial(counts, random.beta(0.6, 1.8, categories))
+    colors = random.integers(0, n_colors, categories).astype(np.int32)
+    rows = int(np.bincount(colors, counts).max()) + 1000
+    all_positives = int(np.bincount(colors, positives).max()) + 250
+    forbidden = np.zeros(categories, np.int32)
+    coloring = Coloring(colors, n_colors, "balanced", n_colors, 0, 0, 0, 1, 0, forbidden)
+    return coloring, np.append(positives, all_positives), np.append(counts, rows)
+
+
+def learned(path: str, threads: int) -> Run:
+    """Colors, labels and quantizing: a fit, from rows that are read already."""
+    data, y = _labeled(path)
+    return lambda: fit(data, y, Settings(), threads)
+
+
+def encoded(path: str, threads: int) -> Run:
+    """Rows that are read already to columns."""
+    data, fitted = _fitted(path, threads)
+    return lambda: fitted.encoding.encode(data.rows, threads)
+
+
+def written(path: str, threads: int) -> Run:
+    """Rows that are read already to columns, to svmlight text."""
+    from chromatic.data.writers import write_text
+
+    data, fitted = _fitted(path, threads)
+    folder = tempfile.TemporaryDirectory()
+    out = os.path.join(folder.name, "columns.svm")
+
+    def run() -> None:
+        columns = fitted.encoding.encode(data.rows, threads)
+        write_text(columns.to_batches(data.rows.labels, 1, fold=True), out, "svmlight", threads)
+        assert folder  # the folder lives as long as the run may be called
+
+    return run
+
+
+def transformed(path: str, threads: int, most: int) -> Run:
+    """Lists of strings to columns, by the estimator."""
+    from chromatic import ChromaticEncoder
+
+    rows, labels = token_lists(path, most)
+    encoder = ChromaticEncoder(n_jobs=threads).fit(rows, labels)
+    return lambda: encoder.transform(rows)
+
+
+def job(path: str, test: str, threads: int) -> Run:
+    """`chromatic encode`, files to files, in a process of its own."""
+    return lambda: command("encode", path, "--test", test, "--threads", str(threads), "-o", None)
+
+
+def one(path: str, most: int) -> Run:
+    """Rows of strings by `encode_one`, one by one."""
+    from chromatic import ChromaticEncoder
+
+    rows, labels = token_lists(path, most)
+    encoder = ChromaticEncoder().fit(rows, labels)
+    return lambda: one_by_one(encoder.encode_one, rows)
+
+
+def one_of_fields(path: str, rows: int, fields: int, most: int) -> Run:
+    """Made-up rows of a value for each of some fields by `encode_one`; the file plays no part."""
+    from chromatic import ChromaticEncoder
+
+    random = np.random.default_rng(0)
+    values = random.zipf(1.3, (rows, fields)) % 200_000
+    lists = [[f"field{j}=value{value}" for j, value in enumerate(row)] for row in values]
+    encoder = ChromaticEncoder().fit(lists, random.random(rows) < 0.3)
+    return lambda: one_by_one(encoder.encode_one, lists[:most])
+
+
+def one_by_one(function: Callable[[Any], Any], rows: Sequence[Any]) -> Figures:
+    """The median seconds of a call, and microseconds at the 99th percentile."""
+    times = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        start = time.perf_counter()
+        function(row)
+        times[i] = time.perf_counter() - start
+    return {"seconds": float(np.median(times)), "p99_us": float(np.percentile(times, 99) * 1e6)}
+
+
+def python(path: str, statement: str) -> Run:
+    """An interpreter that runs a statement and ends."""
+    return lambda: process([sys.executable, "-c", statement])
+
+
+def starting(path: str, *arguments: str) -> Run:
+    """A command that ends soon."""
+    return lambda: command(*arguments)
+
+
+def compiling(path: str, *arguments: str | None) -> Run:
+    """A command in a cache of kernels that is empty; an argument that is None is a new folder."""
+
+    def run() -> Figures:
+        with tempfile.TemporaryDirectory() as folder:
+            return command(*arguments, NUMBA_CACHE_DIR=folder)
+
+    return run
+
+
+def encoding_few(path: str, test: str, rows: int) -> Run:
+    """`chromatic encode` on a few rows, with kernels in the cache: what there is to start."""
+    folder = tempfile.TemporaryDirectory()
+    few = head(path, rows, os.path.join(folder.name, "few.svm"))
+
+    def run() -> Figures:
+        assert folder  # the folder lives as long as the run may be called
+        return command("encode", few, "--test", few, "-o", None)
+
+    run()
+    return run
+
+
+def command(*arguments: str | None, **environment: str) -> Figures:
+    """A run of `chromatic`; an argument that is None is a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        called = [folder if argument is None else argument for argument in arguments]
+        return process([sys.executable, "-m", "chromatic.cli.main", *called], **environment)
+
+
+def process(called: list[str], **environment: str) -> Figures:
+    """A process from start to end: seconds, the most memory it had, and of that what no file backs."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            called, stdout=subprocess.DEVNULL, stderr=errors, env=os.environ | environment
+        )
+        anonymous = _watch(child)
+        _, status, used = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            errors.seek(0)
+            told = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise RuntimeError(f"exit code {child.returncode}: {' '.join(told)}")
+    scale = 2**20 if sys.platform == "darwin" else 1024
+    return {"seconds": seconds, "memory_mb": used.ru_maxrss / scale, "anonymous_mb": anonymous}
+
+
+def _watch(child: subprocess.Popen[bytes]) -> float:
+    """Wait until a process ends; the most memory it had that no file backs, where Linux says it."""
+    most, pause = 0.0, 0.0005
+    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        with contextlib.suppress(OSError):
+            most = max(most, status_mb("RssAnon", child.pid))
+        time.sleep(pause)
+        pause = min(WATCH_SECONDS, pause * 1.05)  # what ends soon is seen to end
+    return most
+
+
+def _rows(path: str) -> Rows:
+    return Reader().read(path, keep_names=False).rows
+
+
+def _labeled(path: str) -> tuple[Dataset, Any]:
+    data = Reader().read(path)
+    assert data.rows.labels is not None
+    return data, as_zero_and_one(data.rows.labels)
+
+
+def _fitted(path: str, threads: int) -> tuple[Dataset, Fitted]:
+    data, y = _labeled(path)
+    return data, fit(data, y, Settings(), threads)
