@@ -52,11 +52,11 @@ def color(files: Files, threads: int) -> list[Contender]:
     """Colors without a graph, from transposed rows."""
     train, size, sample = files.train, files.size, files.sample
 
-    def of(what: str, make: Maker, *args: Any, peer: bool = False) -> Contender:
-        return Contender(what, make, train, args, size, sample, peer)
+    def of(what: str, make: Maker, *args: Any, peer: bool = False, does: str = "color") -> Contender:
+        return Contender(what, make, train, args, size, sample, peer, does)
 
     return [
-        of("transposition, one thread", ours.transposed, 1),
+        of("transposition, one thread", ours.transposed, 1, does="transpose"),
         of("first-fit, as many colors as needed", ours.colored, "first-fit", "proper"),
         of("balanced, as many colors as needed", ours.colored, "balanced", "proper"),
         of("balanced, palette of 128", ours.colored, "balanced", 128),
@@ -68,7 +68,7 @@ def color(files: Files, threads: int) -> list[Contender]:
 def quantize(files: Files, threads: int) -> list[Contender]:
     """Categories to 1024 columns; the paper's two quantizers beside the exact one."""
     categories = 50 * files.size.rows
-    size = Size(categories, categories, 8 * categories)
+    size = Size(categories, categories, 0)
 
     def of(quantizer: str, what: str, peer: bool) -> Contender:
         args = categories, quantizer
@@ -96,8 +96,16 @@ def encode(files: Files, threads: int) -> list[Contender]:
             for what, make in stages
             for count, told in _each(threads)
         ),
-        Contender("lists of strings to columns", ours.transformed, train, (threads, LISTS), lists, sample),
-        Contender(HASHER, peers.sklearn_hash, train, (BUDGET, LISTS), lists, peer=True),
+        Contender(
+            "lists of strings to columns",
+            ours.transformed,
+            train,
+            (threads, LISTS),
+            lists,
+            sample,
+            does="lists",
+        ),
+        Contender(HASHER, peers.sklearn_hash, train, (BUDGET, LISTS), lists, peer=True, does="lists"),
     ]
 
 
@@ -179,14 +187,16 @@ def run(name: str, files: Files, threads: int, runs: int, say: Callable[[str], N
 
 def lines(found: list[Measured]) -> Iterator[str]:
     """A table of what was measured."""
-    yield f"{'':<48}{'seconds':>11}{'rows/s':>13}{'MB/s':>8}{'MB':>8}  peers take"
+    yield f"{'':<52}{'seconds':>11}{'rows/s':>13}{'MB/s':>8}{'MB':>8}"
+    numbers = {one.what: f"[{i}]" for i, one in enumerate((one for one in found if one.peer), 1)}
     for one in found:
         rows, mb = one.rows_per_second, one.mb_per_second
         seconds = f"{one.seconds:.3f}" if one.seconds >= 0.001 else f"{one.seconds * 1e6:.1f} µs"
         more = f"  (p99 {one.more['p99_us']:.1f} µs)" if "p99_us" in one.more else ""
-        ratios = ", ".join(f"{ratio:.3g}x" for ratio in one.ratios.values())
+        told = f"{one.what} {numbers.get(one.what, '')}"
+        ratios = ", ".join(f"{numbers[peer]} takes {ratio:.3g}x" for peer, ratio in one.ratios.items())
         yield (
-            f"{one.what:<48}{seconds:>11}{'' if rows is None else f'{rows:,.0f}':>13}"
+            f"{told:<52}{seconds:>11}{'' if rows is None else f'{rows:,.0f}':>13}"
             f"{'' if mb is None else f'{mb:,.0f}':>8}{one.memory_mb:>8,.0f}  {ratios}{more}".rstrip()
         )
 

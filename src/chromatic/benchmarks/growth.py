@@ -215,6 +215,7 @@ def draw(found: Sequence[Point], path: str) -> None:
                 label = f"{stage}: exponent {powers[stage][k]:.2f}"
                 axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=4, label=label)
             axes.set(xscale="log", yscale="log", xlabel="nonzeros", ylabel=what)
+            plain_numbers(axes.xaxis)
             plain_numbers(axes.yaxis)
             axes.legend(loc="best")
 

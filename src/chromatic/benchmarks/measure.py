@@ -49,6 +49,7 @@ class Contender:
     size: Size | None = None  # of the data that a run goes over
     sample: str | None = None
     peer: bool = False
+    does: str = ""  # a peer is compared with those that do the same
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Measured:
     memory_mb: float
     size: Size | None = None
     peer: bool = False
+    does: str = ""
     ratios: dict[str, float] = field(default_factory=dict)  # how many times as long each peer takes
     more: Figures = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class Measured:
 
     @property
     def mb_per_second(self) -> float | None:
-        return self.size.bytes / 1e6 / self.seconds if self.size else None
+        return self.size.bytes / 1e6 / self.seconds if self.size and self.size.bytes else None
 
 
 def race(contenders: Sequence[Contender], runs: int, say: Callable[[str], None]) -> list[Measured]:
@@ -97,16 +99,16 @@ def _best(contender: Contender, runs: list[Figures]) -> Measured:
     most = max(run["memory_mb"] for run in runs)
     seconds = fastest.pop("seconds")
     del fastest["memory_mb"]
-    size = contender.size
-    return Measured(contender.what, seconds, most, size, contender.peer, more=fastest)
+    of = contender
+    return Measured(of.what, seconds, most, of.size, of.peer, of.does, more=fastest)
 
 
 def _with_ratios(found: list[Measured]) -> list[Measured]:
-    peers = [one for one in found if one.peer]
-    return [
-        one if one.peer else replace(one, ratios={peer.what: peer.seconds / one.seconds for peer in peers})
-        for one in found
-    ]
+    def ratios(one: Measured) -> dict[str, float]:
+        peers = [peer for peer in found if peer.peer and peer.does == one.does]
+        return {peer.what: peer.seconds / one.seconds for peer in peers}
+
+    return [one if one.peer else replace(one, ratios=ratios(one)) for one in found]
 
 
 class _Failed(Exception):
@@ -115,7 +117,7 @@ class _Failed(Exception):
 
 def _leave_out(contender: Contender, error: _Failed, say: Callable[[str], None]) -> None:
     if not contender.peer:
-        raise InputError(f"{contender.what}: {error}")
+        raise InputError(f"{contender.what or contender.make.__name__}: {error}")
     say(f"left out: {contender.what} ({error})")
 
 

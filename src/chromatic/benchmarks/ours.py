@@ -130,7 +130,8 @@ def one_of_fields(path: str, rows: int, fields: int, most: int) -> Run:
     random = np.random.default_rng(0)
     values = random.zipf(1.3, (rows, fields)) % 200_000
     lists = [[f"field{j}=value{value}" for j, value in enumerate(row)] for row in values]
-    encoder = ChromaticEncoder().fit(lists, random.random(rows) < 0.3)
+    labels = random.random(rows) < 0.1 + 0.8 * (values[:, :4] % 2).mean(axis=1)
+    encoder = ChromaticEncoder().fit(lists, labels)
     return lambda: one_by_one(encoder.encode_one, lists[:most])
 
 
@@ -191,27 +192,29 @@ def process(called: list[str], **environment: str) -> Figures:
         child = subprocess.Popen(
             called, stdout=subprocess.DEVNULL, stderr=errors, env=os.environ | environment
         )
-        anonymous = _watch(child)
-        _, status, used = os.wait4(child.pid, 0)
+        most, anonymous = _watch(child)
         seconds = time.perf_counter() - start
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
+        if child.wait():
             errors.seek(0)
             told = errors.read().decode(errors="replace").strip().splitlines()[-1:]
             raise RuntimeError(f"exit code {child.returncode}: {' '.join(told)}")
-    scale = 2**20 if sys.platform == "darwin" else 1024
-    return {"seconds": seconds, "memory_mb": used.ru_maxrss / scale, "anonymous_mb": anonymous}
+    return {"seconds": seconds, "memory_mb": most, "anonymous_mb": anonymous}
 
 
-def _watch(child: subprocess.Popen[bytes]) -> float:
-    """Wait until a process ends; the most memory it had that no file backs, where Linux says it."""
-    most, pause = 0.0, 0.0005
-    while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+def _watch(child: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Wait until a process ends; the most memory it had, and of that what no file backs.
+
+    What the system tells afterwards (`ru_maxrss`) would be too much: it begins with this process's memory.
+    Where there is no /proc, both are 0.
+    """
+    most, anonymous, pause = 0.0, 0.0, 0.0005
+    while child.poll() is None:
         with contextlib.suppress(OSError):
-            most = max(most, status_mb("RssAnon", child.pid))
+            most = max(most, status_mb("VmHWM", child.pid))
+            anonymous = max(anonymous, status_mb("RssAnon", child.pid))
         time.sleep(pause)
         pause = min(WATCH_SECONDS, pause * 1.05)  # what ends soon is seen to end
-    return most
+    return most, anonymous
 
 
 def _rows(path: str) -> Rows:

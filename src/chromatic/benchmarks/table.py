@@ -180,7 +180,7 @@ def _run_in_full(name: str, rows: int, test_rows: int, folder: str) -> dict[str,
 
 def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
     """The whole job, colors and collisions on names of packages."""
-    note = "" if folder else "on the sample that comes with the project; --npm FOLDER for all"
+    note = "" if folder else "on the packaged sample, not --npm FOLDER"
     with tempfile.TemporaryDirectory() as there:
         train, test = in_child(write_npm_sample, there) if folder is None else _parts(folder, there)
         files = Files(train, test, there)
