@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chromatic.benchmarks import contests, measure, ours
-from chromatic.benchmarks.data import Files, plain, size_of, synthetic, token_lists, write_npm_sample
+from chromatic.benchmarks import contests, ours
+from chromatic.benchmarks.data import plain, size_of, synthetic, token_lists, write_npm_sample
 from chromatic.benchmarks.growth import STAGES, Point, exponent, exponents
 from chromatic.benchmarks.measure import Contender, Size, race
 from chromatic.benchmarks.table import at_least, at_most, balanced_against_first_fit, same_colors
@@ -129,6 +129,7 @@ def test_a_line_of_the_table_is_met_or_missed():
     assert at_most("a", 15, 15.5, " s", "on less").line().endswith("15.50 s  missed  (on less)")
 
 
+@pytest.mark.slow
 def test_every_benchmark_runs_and_keeps_a_line_for_each_contender(tmp_path):
     results = tmp_path / "results.jsonl"
     for name in contests.CONTESTS:
@@ -165,6 +166,7 @@ def test_growth_tells_exponents_draws_and_keeps_every_stage(tmp_path):
         assert total["seconds"] == pytest.approx(sum(line["seconds"] for line in stages))
 
 
+@pytest.mark.slow
 def test_the_table_has_every_line_and_says_where_rows_are_fewer(tmp_path):
     from chromatic.benchmarks import table
 
@@ -205,8 +207,3 @@ def test_what_is_wrong_with_the_call_is_said(tmp_path):
     ):
         done = chromatic("benchmark", *args)
         assert done.returncode == 2 and told in done.stderr, args
-
-
-def test_files_of_a_race_are_told_with_their_machine():
-    assert set(measure.machine()) == {"date", "versions", "cores", "cpu", "memory_gb"}
-    assert isinstance(Files("a", "b", "c").train, str)
