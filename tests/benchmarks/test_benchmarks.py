@@ -203,6 +203,7 @@ def test_what_is_wrong_with_the_call_is_said(tmp_path):
         (["read", "--train", tmp_path / "a"], b"one of --train and --test is given"),
         (["read", "--train", tmp_path / "a", "--test", tmp_path / "b"], b"no such file"),
         (["read", "--runs", "0"], b"the runs are 0"),
+        (["table", "--rows", "0"], b"the rows are 0"),
         (["growth", "--rows", "10", "--plot", "growth.txt"], b"expected .svg or .png"),
     ):
         done = chromatic("benchmark", *args)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chromatic.benchmarks.data import head, token_lists
+from chromatic.benchmarks.data import token_lists
 from chromatic.benchmarks.measure import Figures, Run, status_mb
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
@@ -90,12 +90,11 @@ def written(path: str, threads: int) -> Run:
 
     data, fitted = _fitted(path, threads)
     folder = tempfile.TemporaryDirectory()
-    out = os.path.join(folder.name, "columns.svm")
 
     def run() -> None:
         columns = fitted.encoding.encode(data.rows, threads)
+        out = os.path.join(folder.name, "columns.svm")
         write_text(columns.to_batches(data.rows.labels, 1, fold=True), out, "svmlight", threads)
-        assert folder  # the folder lives as long as the run may be called
 
     return run
 
@@ -150,31 +149,18 @@ def python(path: str, statement: str) -> Run:
     return lambda: process([sys.executable, "-c", statement])
 
 
-def starting(path: str, *arguments: str) -> Run:
-    """A command that ends soon."""
+def starting(path: str, *arguments: str | None) -> Run:
+    """A command; an argument that is None is a new folder."""
     return lambda: command(*arguments)
 
 
 def compiling(path: str, *arguments: str | None) -> Run:
-    """A command in a cache of kernels that is empty; an argument that is None is a new folder."""
+    """A command as in `starting`, with a cache of kernels that is empty."""
 
     def run() -> Figures:
         with tempfile.TemporaryDirectory() as folder:
             return command(*arguments, NUMBA_CACHE_DIR=folder)
 
-    return run
-
-
-def encoding_few(path: str, test: str, rows: int) -> Run:
-    """`chromatic encode` on a few rows, with kernels in the cache: what there is to start."""
-    folder = tempfile.TemporaryDirectory()
-    few = head(path, rows, os.path.join(folder.name, "few.svm"))
-
-    def run() -> Figures:
-        assert folder  # the folder lives as long as the run may be called
-        return command("encode", few, "--test", few, "-o", None)
-
-    run()
     return run
 
 

@@ -57,13 +57,12 @@ def vowpal_wabbit(path: str) -> Run:
     from chromatic.data.writers import write
 
     folder = tempfile.TemporaryDirectory()
-    rows = os.path.join(folder.name, "rows.vw")
-    write([_signed(batch) for batch in Reader().batches(path)], rows, "vw")
+    write([_signed(batch) for batch in Reader().batches(path)], os.path.join(folder.name, "rows.vw"), "vw")
 
     def run() -> None:
+        rows = os.path.join(folder.name, "rows.vw")
         arguments = ["--quiet", "--no_stdin", "--data", rows, "--loss_function", "logistic"]
         optional("vowpalwabbit").Workspace(arg_list=arguments).finish()
-        assert folder  # the folder lives as long as the run may be called
 
     return run
 

@@ -50,6 +50,8 @@ def benchmark(
     count = thread_count(threads)
     if runs < 1:
         raise InputError(f"the runs are {runs}; expected 1 or more")
+    if rows is not None and rows < 1:
+        raise InputError(f"the rows are {rows}; expected 1 or more")
     if name == "table":
         found = table.run(rows, npm, full, runs, _say)
         if results is not None:
