@@ -140,10 +140,7 @@ def _main_way(train: str, test: str, folder: str, threads: int, clock: _Clock) -
     finally:
         fitting.color_rows = color_rows
     clock.done("labels and quantizing")
-    batches = reader.batches(test)
-    clock.done("parse")
-    others = vocabulary.encode(batches, threads)
-    clock.done("vocabulary and coding")
+    others = reader.read(test, vocabulary=vocabulary).rows
     for name, columns, labels in (
         ("train", fitted.training, rows.labels),
         ("test", fitted.encoding.encode(others, threads), others.labels),
