@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import kernel, prefetch
 from chromatic.data.batch import Batch
 from chromatic.data.rows import Rows
 
@@ -157,6 +157,10 @@ def _encode(indptr, codes, fold, columns, values, out_indptr, out, out_values): 
     at = np.int64(0)
     for row in range(len(indptr) - 1):
         start = at
+        if row + 2 < len(indptr):  # lookups are at random in a large table: ask for the next row's
+            first = np.int64(fold[row + 1]) * columns.shape[1]
+            for i in range(indptr[row + 1], indptr[row + 2]):
+                prefetch(columns, first + np.int64(codes[i]))
         for i in range(indptr[row], indptr[row + 1]):
             column = columns[fold[row], codes[i]]
             if column == NO_COLUMN:
