@@ -96,8 +96,8 @@ class _Clock:
 
     def __init__(self) -> None:
         self.stages: Stages = {}
-        self.base = resident_mb()
         self._begin()
+        self.base = resident_mb()
 
     def _begin(self) -> None:
         forget_peak()

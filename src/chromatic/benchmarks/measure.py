@@ -5,12 +5,13 @@ The machine's moods fall on all alike, and the memory of one is not the memory o
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from typing import Any
@@ -168,7 +169,6 @@ def _serve(connection: Any, contender: Contender) -> None:
 
 def measured(run: Run) -> Figures:
     """The seconds of a run, and by how much the memory of this process grew at most."""
-    gc.collect()
     forget_peak()
     before, start = resident_mb(), time.perf_counter()
     told = run()
@@ -185,12 +185,15 @@ def in_child(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def forget_peak() -> None:
-    """From now on `peak_mb` tells of what comes; where the system cannot, of the whole process."""
-    try:
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
-    except OSError:
-        pass
+    """From now on `peak_mb` tells of what comes; where the system cannot, of the whole process.
+
+    What is free is given back first: else a run could take it again, and seem to take nothing.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):  # not every C library has it
+        ctypes.CDLL(None).malloc_trim(0)
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
 
 
 def peak_mb() -> float:
