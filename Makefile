@@ -26,11 +26,10 @@ unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 
 benchmark: $(VENV)/.ready-to-test
-	$(RUN)/python benchmarks/read.py
-	$(RUN)/python benchmarks/color.py
-	$(RUN)/python benchmarks/encode.py
+	$(RUN)/chromatic benchmark table
+	$(RUN)/chromatic benchmark
+	$(RUN)/chromatic benchmark growth --rows 400000
 	$(RUN)/python benchmarks/graph.py
-	$(RUN)/python benchmarks/start.py
 	$(RUN)/python benchmarks/spark.py
 
 clean-kernels:

@@ -9,9 +9,9 @@ import sys
 import tracemalloc
 
 import numpy as np
-from color import synthetic
 from measure import best_of, table
 
+from chromatic.benchmarks.data import heavy_tail
 from chromatic.coloring import transpose
 from chromatic.data import Reader
 from chromatic.graph.order import hold_out
@@ -50,7 +50,7 @@ def peak_mb(function):
 
 
 def main():
-    data = sys.argv[1] if len(sys.argv) > 1 else synthetic(60_000, 25, 300_000)
+    data = sys.argv[1] if len(sys.argv) > 1 else heavy_tail(60_000, 300_000, 25)
     threads = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     rows = Reader().read(data, keep_names=False).rows
     columns = transpose(rows, threads)

@@ -1,4 +1,4 @@
-"""Measuring in processes of their own: the best seconds of several runs, and memory."""
+"""What the scripts of this folder share: the best seconds of several runs, a new process, a table."""
 
 import json
 import subprocess
@@ -24,14 +24,6 @@ def in_new_process(script, *args):
         [sys.executable, "-c", textwrap.dedent(script), *map(str, args)], check=True, capture_output=True
     )
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def anonymous_mb():
-    """The process's memory now that no file backs."""
-    with open("/proc/self/status") as status:
-        return (
-            sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem"))) / 1024
-        )
 
 
 def table(rows):

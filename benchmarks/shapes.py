@@ -13,13 +13,13 @@ import os
 import tempfile
 from dataclasses import dataclass
 
-from color import count_neighbors
 from measure import best_of
 
 from chromatic.coloring import collisions, color, transpose
 from chromatic.data import Reader
 from chromatic.datasets.shapes import SHAPES
 from chromatic.datasets.synthetic import make
+from chromatic.graph.pairs import count
 
 NAMES = (
     "dense_features",
@@ -60,7 +60,6 @@ def measured(shape, rows, test_rows=5000):
         test = Reader().read(f"{folder}/test.svm", vocabulary=data.vocabulary)
     columns = transpose(data.rows)
     coloring = color(data.rows, "first-fit", columns=columns)
-    degrees = count_neighbors(data.rows.indptr, data.rows.codes, columns.indptr, columns.rows)
     return Measured(
         rows,
         len(data.vocabulary.dense_names),
@@ -68,7 +67,7 @@ def measured(shape, rows, test_rows=5000):
         data.rows.average_nnz,
         data.rows.largest_nnz,
         data.rows.pairs_per_row,
-        int(degrees.sum()) // 2,
+        count(data.rows, columns=columns).n_edges,
         coloring.n_colors,
         collisions(test.rows, coloring).mean,
         data.rows.positive_rate,

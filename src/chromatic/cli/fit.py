@@ -84,10 +84,12 @@ def encode(
 
 def _write_training_rows(fitted: Fitted, path: str, to: str, threads: int) -> None:
     """Write the rows to train on, and say so where they are not all."""
+    from chromatic.encoding.files import write_columns
+
     if fitted.trains is not None:
         left, of = int(fitted.trains.sum()), len(fitted.trains)
         options.log.warning("wrote the %s of %s rows that are left to train on", f"{left:,}", f"{of:,}")
-    options.write_columns(fitted.to_train_on(), path, to, threads)
+    write_columns(fitted.to_train_on(), path, to, threads)
 
 
 def _save(fitted: Fitted, path: str, fitting: options.Fitting) -> None:

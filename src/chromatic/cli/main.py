@@ -14,6 +14,7 @@ import typer
 
 import chromatic
 from chromatic.cli import (
+    benchmark,
     convert,
     datasets,
     demo,
@@ -26,6 +27,7 @@ from chromatic.cli import (
     report,
     reproduce,
     transform,
+    warmup,
 )
 from chromatic.errors import InputError
 
@@ -92,6 +94,8 @@ for command in (
     evaluate.evaluate,
     report.report,
     reproduce.reproduce,
+    benchmark.benchmark,
+    warmup.warmup,
 ):
     app.command()(guarded(options.expanded(command)))
 

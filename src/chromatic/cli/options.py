@@ -8,7 +8,7 @@ import inspect
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -16,10 +16,9 @@ import typer
 
 if TYPE_CHECKING:
     from chromatic.data import Dataset, Reader
-    from chromatic.data.batch import Batch, LeftOut
+    from chromatic.data.batch import LeftOut
     from chromatic.data.stored import StoredDataset
     from chromatic.data.vocabulary import Vocabulary
-    from chromatic.encoding.encoded import Encoded
     from chromatic.encoding.fitting import Encoding, Fitted, Settings
 
 log = logging.getLogger("chromatic")
@@ -81,25 +80,11 @@ class Reading:
         return data
 
     def transform(self, paths: list[str], encoding: Encoding, output: str, to: str) -> None:
-        """Write the rows of files as columns, some rows at a time, and say what was left out."""
-        from chromatic._threads import ordered_map
-        from chromatic.data.batch import LeftOut
-
-        left_out = LeftOut()
-
-        def encode(batch: Batch) -> tuple[Encoded, Any]:
-            rows = encoding.vocabulary.encode([batch])
-            return encoding.encode(rows), rows.labels
-
-        def told(batches: Iterable[Batch]) -> Iterator[Batch]:
-            nonlocal left_out
-            for batch in batches:
-                left_out += LeftOut.of([batch])
-                yield batch
+        """Write the rows of files as columns, and say what was left out."""
+        from chromatic.encoding.files import transform_files
 
         with self.reader(paths) as reader:
-            pieces = ordered_map(encode, told(reader.stream(paths)), reader.threads)
-            write_columns(pieces, output, to, reader.threads)
+            left_out = transform_files(reader, paths, encoding, output, to)
         say_what_was_left_out(left_out)
 
 
@@ -291,21 +276,6 @@ def number_or_word(text: str | None, kind: type[Any] = int) -> Any:
         return None if text is None else kind(text)
     except ValueError:
         return text
-
-
-def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, threads: int) -> None:
-    """Write encoded rows and their labels, which come some rows at a time.
-
-    Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere.
-    """
-    from chromatic.data.writers import TEXT, write, write_text
-
-    is_text = to in TEXT
-    batches = (columns.to_batch(labels, int(is_text), fold=is_text) for columns, labels in pieces)
-    if is_text:
-        write_text(batches, path, to, threads)
-    else:
-        write(list(batches), path, to, threads)
 
 
 def size_of(data: Dataset) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""`chromatic warmup`: compile every kernel of the main way, once, where the next process finds it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from typing import Any
+
+from chromatic.cli import options
+
+ROWS = 60
+ENCODINGS = ("submodular", "target", "frequency", "identity")
+
+
+def warmup() -> None:
+    """Compile what reading, fitting, encoding and writing need, so that no later command waits for it.
+
+    For images of containers: the machine code is kept beside the package, or in NUMBA_CACHE_DIR.
+
+    Example: chromatic warmup
+    """
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for integers in (True, False):
+            train = os.path.join(folder, f"{'integers' if integers else 'strings'}.svm")
+            with open(train, "w") as file:
+                file.writelines(_lines(integers))
+            for encoding in ENCODINGS:
+                _run(train, os.path.join(folder, "columns"), encoding)
+    compiled, known = _kernels()
+    seconds = time.perf_counter() - start
+    print(f"{compiled} kernels compiled and {known} found in the cache, in {seconds:.1f} s")
+
+
+def _lines(integers: bool) -> list[str]:
+    """Rows that go every way: a dense feature with values, frequent ones, rare ones, a long row."""
+    name = "{}" if integers else "f{}"
+    lines = []
+    for i in range(ROWS):
+        features = [100 + i % 9, 200 + i % 7, 1000 + i, *(range(300, 340) if i == 5 else ())]
+        dense = f"{name.format(1)}:{0.5 + i % 3}"
+        lines.append(f"{i % 9 % 2} {dense} {' '.join(f'{name.format(f)}:1' for f in features)}\n")
+    return lines
+
+
+def _run(train: str, folder: str, encoding: str) -> None:
+    """The main way, as commands go it."""
+    from chromatic.cli.fit import encode
+    from chromatic.cli.transform import transform
+    from chromatic.encoding.one import RowEncoder
+    from chromatic.modelfile import load
+
+    reading = options.Reading()
+    encode([train], [train], folder, options.Fitting(encoding=encoding), reading, None)
+    model = os.path.join(folder, "model.chroma")
+    transform(model, [train], os.path.join(folder, "again.vw"), reading, options.Engine(), None)
+    fitted = load(model).encoding
+    rows = RowEncoder(fitted)
+    rows.encode([100, 200] if fitted.vocabulary.integers else ["f100", "f200"])
+
+
+def _kernels() -> tuple[int, int]:
+    """How many kernels of ours this process compiled, and how many it found in the cache."""
+    from numba.core.dispatcher import Dispatcher
+
+    ours: dict[int, Any] = {}
+    for name, module in list(sys.modules.items()):
+        if name.startswith("chromatic."):
+            ours |= {id(one): one for one in vars(module).values() if isinstance(one, Dispatcher)}
+    stats = [one.stats for one in ours.values()]
+    compiled = sum(sum(of.cache_misses.values()) for of in stats)
+    return compiled, sum(sum(of.cache_hits.values()) for of in stats)
