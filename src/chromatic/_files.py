@@ -1,10 +1,11 @@
-"""The one way to write a file: beside its place, renamed when it is whole."""
+"""What is asked of the system: files that are renamed when they are whole, folders, memory."""
 
 from __future__ import annotations
 
 import bz2
 import contextlib
 import gzip
+import logging
 import lzma
 import os
 import shutil
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from chromatic.errors import InputError
+
+log = logging.getLogger("chromatic")
 
 
 @contextlib.contextmanager
@@ -38,6 +41,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.fsync(raw.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
+        log.info("%s: written", path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -73,6 +77,15 @@ def cache_folder() -> Path:
     if named:
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chromatic"
+
+
+def used_memory() -> int:
+    """The bytes of memory that the process has now."""
+    try:
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # not Linux: what the interpreter and its libraries take
+        return 300 << 20
 
 
 def check_target(path: str) -> Path:

@@ -123,6 +123,18 @@ def _main(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what happens.")] = False,
 ) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="chromatic: %(message)s")
+    if verbose:
+        logging.getLogger().handlers[0].setFormatter(_WithTimeAndMemory())
+
+
+class _WithTimeAndMemory(logging.Formatter):
+    """When each step was done, and how much memory the process has then."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        from chromatic._files import used_memory
+
+        seconds, used = record.relativeCreated / 1000, used_memory() >> 20
+        return f"chromatic: {seconds:8.1f} s {used:7,} MB  {record.getMessage()}"
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._files import cache_folder, replacing, scratch_folder
+from chromatic._files import cache_folder, replacing, scratch_folder, used_memory
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, LeftOut, Tokens
 from chromatic.data.blocks import Arrays, Blocks
@@ -47,7 +47,7 @@ class Memory:
 
     def left(self) -> int:
         """The bytes that are still free."""
-        return self.limit - _used()
+        return self.limit - used_memory()
 
     def check(self, needed: int, what: str) -> None:
         """Refuse to begin what will not fit."""
@@ -86,15 +86,6 @@ def parse_size(text: str) -> int:
     if not 1 <= size < 2.0**60:
         raise InputError(f"the memory is {text!r}; expected a size such as 500M or 8G")
     return int(size)
-
-
-def _used() -> int:
-    """The bytes of memory that the process has now."""
-    try:
-        with open("/proc/self/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # not Linux: what the interpreter and its libraries take
-        return 300 << 20
 
 
 @dataclass(frozen=True)

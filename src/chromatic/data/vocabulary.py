@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,8 @@ from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.errors import InputError
+
+log = logging.getLogger("chromatic")
 
 Slots = npt.NDArray[np.uint32]  # codes, then the dense features, or MISSING
 
@@ -185,6 +188,9 @@ def of_counts(
 ) -> tuple[Vocabulary, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The vocabulary of counted features, and which of them are its sparse ones and its dense ones."""
     sparse, dense, dropped = _split(found, dense_threshold * n_rows, min_count, keep_fields)
+    log.info(
+        "vocabulary: %s sparse and %d dense features", f"{len(sparse):,}", len(dense) + len(numeric_names)
+    )
     vocabulary = Vocabulary(
         integers=integers,
         keys=found.keys[sparse],

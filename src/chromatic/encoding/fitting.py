@@ -206,12 +206,15 @@ def fit(
         return Fitted(encoding, rows, lambda _, piece: encoding.encode(piece), threads=threads)
     labels = _labels(y, rows.n_rows, settings)
     check_budget(settings.budget, len(data.vocabulary.dense_names))
+    log.info("rows: coded")
     coloring = color_rows(rows, data.vocabulary, settings, threads)
+    log.info("colors: %d, and %s features found none free", coloring.n_colors, f"{coloring.forced:,}")
     job = _Job(data, coloring, labels, *_folds(data, settings, threads), settings, threads)
     if len(kinds_of(labels if job.estimates is None else labels[job.estimates])) < 2:
         raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
     learn = _fit_submodular if settings.encoding == "submodular" else _fit_target
     learned, encode_kept, smoothing = learn(job)
+    log.info("columns: %d, beside the dense ones", learned.n_sparse_columns)
     if not learned.n_sparse_columns and rows.n_features:
         log.warning(
             "no sparse feature tells enough of the label to make a column; min_gain=0 asks for less"
