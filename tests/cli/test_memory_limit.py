@@ -72,8 +72,8 @@ def test_every_way_of_working_writes_the_same_files_within_the_limit(rows):
                 size,
                 name,
             )
-        told = [line.split(",")[0] for line in done.stderr.splitlines() if ": colors: " in line]
-        ways[size] = told[0].rpartition(": ")[2] if told else "in memory"
+        told = [line.partition("colors: ")[2].split(",")[0] for line in done.stderr.splitlines()]
+        ways[size] = next((way for way in told if way.startswith("a bitset")), "in memory")
     assert set(ways.values()) == {"in memory", "a bitset for each row", "a bitset for each entry"}, ways
     # What is done in memory does not fit where the other ways do.
     done, *_ = encode(rows, "4G", "--memory", "4G", *cache, address_space=base + (40 << 20))
