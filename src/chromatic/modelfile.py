@@ -21,6 +21,7 @@ from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.submodular import Codebook
@@ -314,7 +315,7 @@ def _encoding(
     _must(told["null"] in ("drop", "emit"), f"null is {told['null']!r}")
     book = _codebook(told, arrays, n_features, coloring.n_colors)
     columns = _take(arrays, "columns", np.int32, n_features)
-    _within(columns, -1, book.n_columns, "columns")
+    _within(columns, NO_COLUMN if told["null"] == "drop" else 0, book.n_columns, "columns")
     made = np.flatnonzero(book.columns >= 0)
     color_of_bin = np.repeat(np.arange(coloring.n_colors), np.diff(book.bin_starts))
     color_of = np.append(color_of_bin[made[np.argsort(book.columns[made])]], -1)  # the last is no column's
@@ -337,6 +338,10 @@ def _codebook(told: dict[str, Any], arrays: Arrays, n_features: int, n_colors: i
         len(made) == n_columns and np.array_equal(made, np.arange(n_columns)), "bin_columns skip or repeat"
     )
     _within(columns, -1, n_columns, "bin_columns")
+    color_of_bin = np.repeat(np.arange(n_colors), np.diff(starts))
+    left_out = np.bincount(color_of_bin[columns < 0], minlength=n_colors)
+    expected = 1 if told["null"] == "drop" else 0
+    _must(bool((left_out == expected).all()), "bin_columns leave out other bins than one a color")
     null_bins = _take(arrays, "null_bins", np.int64, n_colors)
     own = (starts[:-1] <= null_bins) & (null_bins < starts[1:])
     _must(bool(own.all()), "null_bins are of other colors")

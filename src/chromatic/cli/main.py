@@ -26,7 +26,7 @@ from chromatic.cli import (
     reproduce,
     transform,
 )
-from chromatic.errors import InputError
+from chromatic.errors import MORE_MEMORY, InputError
 
 app = typer.Typer(
     help="A few hundred meaningful columns from millions of sparse features.",
@@ -55,7 +55,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except MemoryError:
-            _fail("out of memory", 1)
+            _fail(f"memory ran out; {MORE_MEMORY}", 1)
         except OSError as error:
             _fail(str(error), 1)
 
