@@ -21,7 +21,6 @@ from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.encoding.submodular import Codebook
@@ -315,7 +314,7 @@ def _encoding(
     _must(told["null"] in ("drop", "emit"), f"null is {told['null']!r}")
     book = _codebook(told, arrays, n_features, coloring.n_colors)
     columns = _take(arrays, "columns", np.int32, n_features)
-    _within(columns, NO_COLUMN if told["null"] == "drop" else 0, book.n_columns, "columns")
+    _within(columns, -1 if told["null"] == "drop" else 0, book.n_columns, "columns")
     made = np.flatnonzero(book.columns >= 0)
     color_of_bin = np.repeat(np.arange(coloring.n_colors), np.diff(book.bin_starts))
     color_of = np.append(color_of_bin[made[np.argsort(book.columns[made])]], -1)  # the last is no column's

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import io
 import lzma
@@ -125,6 +126,8 @@ def _errors_of(path: str) -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise in_file(path, None, f"the archive is truncated or damaged ({error})") from error
     except OSError as error:
+        if error.errno == errno.ENOMEM:  # what a mapping raises, where all else raises MemoryError
+            raise MemoryError from error
         raise in_file(path, None, f"cannot be read ({error})") from error
 
 
