@@ -102,6 +102,18 @@ def test_a_compressed_line_that_expands_a_thousand_times_is_refused_without_its_
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_archives_that_must_be_held_as_a_whole_are_bounded(tmp_path, monkeypatch, suffix):
+    monkeypatch.setattr(source, "MOST_WHOLE", 1 << 22)
+    path = tmp_path / f"bomb.{suffix}.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 26)))
+    tracemalloc.start()
+    with pytest.raises(InputError, match="expands to more than 4,194,304 bytes"):
+        Reader().batches(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+
+
 def bomb(path, shape, size):
     """An npz file one of whose arrays has a shape, and as many bytes of zeros as told."""
     header = io.BytesIO()

@@ -15,17 +15,18 @@ from chromatic.data.counting import count
 from chromatic.data.hashing import hash_spans
 from chromatic.data.memory import batch_of_matrix
 from chromatic.data.names import Names
+from chromatic.data.source import read_whole
 from chromatic.errors import MORE_MEMORY, in_file
 
 MOST_EXPANDED = 1 << 30  # bytes that any file may expand to
 MOST_TIMES = 100  # and how many times its own size a larger one may
 
 
-def read_npz(path: str, file: IO[bytes]) -> Batch:
+def read_npz(path: str, file: io.BufferedReader) -> Batch:
     """One batch; column j is the integer j, or the j-th name where there are names."""
     from scipy.sparse import load_npz
 
-    data = io.BytesIO(file.read())
+    data = read_whole(path, file)
     try:
         _check_sizes(data)
         matrix = load_npz(data)

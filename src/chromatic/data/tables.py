@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row, intern
 from chromatic.data.names import Names
+from chromatic.data.source import read_whole
 from chromatic.errors import MORE_MEMORY, InputError, in_file
 
 ROWS_PER_BATCH = 1 << 16
@@ -66,7 +67,7 @@ def _seekable(path: str, file: io.BufferedReader) -> Any:
         with open(path, "rb") as raw:
             if raw.read(6) == raw_magic:
                 return pa.OSFile(path)
-    return pa.BufferReader(file.read())
+    return pa.BufferReader(read_whole(path, file).getbuffer())
 
 
 def _read_arrow(path: str, file: io.BufferedReader) -> pa.Table:
