@@ -229,3 +229,11 @@ def test_a_model_file_that_shrinks_while_it_is_read_is_refused(tmp_path, monkeyp
     monkeypatch.setattr("chromatic.modelfile.os.fstat", lambda handle: size)
     with pytest.raises(InputError, match="it ends too early"):
         load(path)
+
+
+def test_where_null_has_a_column_every_feature_has_one(tmp_path):
+    path = tmp_path / "m.chroma"
+    save(Model(fitted(null="emit", min_gain=0.0)[1]), path)
+    change(path, columns=np.full_like(load_file(path)["columns"], -1))
+    with pytest.raises(InputError, match="columns is out of bounds"):
+        load(path)
