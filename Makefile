@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
+CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels
 
-.PHONY: demo test lint unit benchmark clean clean-kernels
+MINUTES ?= 10
+
+.PHONY: demo test lint unit benchmark fuzz soak audit lock clean clean-kernels
 
 demo: $(VENV)/.ready
 	$(RUN)/chromatic demo
@@ -22,7 +25,7 @@ lint: $(VENV)/.ready-to-test
 # Numba's cache knows nothing of the checks, so that run has a cache of its own.
 unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java
 	$(RUN)/python -m pytest -n 2 --dist loadgroup
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
+	$(CHECKED) HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 
 benchmark: $(VENV)/.ready-to-test
@@ -31,6 +34,27 @@ benchmark: $(VENV)/.ready-to-test
 	$(RUN)/chromatic benchmark growth --rows 400000
 	$(RUN)/python benchmarks/graph.py
 	$(RUN)/python benchmarks/spark.py
+
+# Damaged input by the million (docs/reliability.md); what fails tells the seed that runs it alone.
+fuzz: $(VENV)/.ready-to-test
+	HYPOTHESIS_PROFILE=long $(RUN)/python -m pytest -n 2 -m kernels
+	$(RUN)/python fuzz/run.py text --minutes $(MINUTES)
+	$(CHECKED) $(RUN)/python fuzz/run.py text --minutes $(MINUTES)
+	$(CHECKED) $(RUN)/python fuzz/run.py models --minutes $(MINUTES)
+	$(RUN)/python fuzz/run.py tables --minutes $(MINUTES)
+
+# Two hundred processes killed at random moments; eight threads that encode for MINUTES.
+soak: $(VENV)/.ready-to-test
+	KILLS=200 $(RUN)/python -m pytest tests/cli/test_faults.py
+	$(RUN)/python fuzz/soak.py --minutes $(MINUTES)
+
+# Known weaknesses of what the tests run on; it needs the internet.
+audit: $(VENV)/.ready-to-test
+	$(RUN)/python -m pip install --quiet pip-audit
+	$(RUN)/pip-audit -r requirements.lock --disable-pip --require-hashes
+
+lock: $(VENV)/.ready-to-test
+	$(RUN)/python tools/lock.py
 
 clean-kernels:
 	find src -name '*.nb[ci]' -delete
@@ -47,7 +71,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(RUN)/python
 	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[report]'
 	touch $@
 
-$(VENV)/.ready-to-test: pyproject.toml constraints.txt | $(RUN)/python
+# By the lock, with the hash of every file, where it was made for this system; the rest as the constraints have it.
+$(VENV)/.ready-to-test: pyproject.toml constraints.txt requirements.lock | $(RUN)/python
+	$(RUN)/python -m pip install --quiet --require-hashes -r requirements.lock || \
+		echo "requirements.lock is not for this system: constraints.txt alone holds"
 	$(RUN)/python -m pip install --quiet -c constraints.txt -e '.[all,dev]'
 	touch $@ $(VENV)/.ready
 

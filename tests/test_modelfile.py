@@ -1,11 +1,16 @@
 import json
+import os
+import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_matrix
 
+import chromatic
 from chromatic.data import Reader
 from chromatic.encoding.fitting import Settings, fit
 from chromatic.errors import InputError
@@ -124,3 +129,111 @@ def test_a_file_with_any_bit_changed_is_refused(tmp_path):
         path.write_bytes(changed)
         with pytest.raises(InputError, match=r"m.chroma: is (damaged|no model file)"):
             load(path)
+
+
+KEPT = sorted((Path(__file__).parent / "models").glob("*.chroma"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.name)
+def test_files_of_every_version_load_for_ever_and_encode_as_they_did(path):
+    kept = json.loads((path.parent / "expected.json").read_text())[path.name.split(".")[0]]
+    rows = kept["rows"]
+    encoder = chromatic.load(path)
+    found = encoder.transform(pd.DataFrame(rows) if isinstance(rows, dict) else rows)
+    expected = csr_matrix(
+        (kept["values"], kept["columns"], kept["indptr"]), (len(kept["indptr"]) - 1, kept["width"])
+    )
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found.toarray(), expected.toarray().astype(found.dtype))
+    if isinstance(rows, list) and isinstance(rows[0], list):
+        for row, one in zip(rows, expected.toarray(), strict=True):
+            columns = encoder.encode_one(row)
+            given = one if path.name.split("-")[0].split(".")[0] != "submodular" else np.flatnonzero(one)
+            np.testing.assert_array_equal(columns, given.astype(columns.dtype))
+
+
+def test_there_is_a_kept_file_of_every_kind_of_encoding():
+    kinds = {type(load(path).encoding).__name__ for path in KEPT}
+    assert kinds == {"SubmodularEncoding", "TargetEncoding", "FrequencyEncoding"} and len(KEPT) == 7
+
+
+def packed(header, content=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+def array(shape, begin, end, dtype="I32"):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ((1 << 62).to_bytes(8, "little") + b"{}", "its header cannot have 4611686018427387904 bytes"),
+        (packed({"a": array([2], 0, 8), "b": array([2], 4, 12)}, bytes(12)), "b is not where it should be"),
+        (packed({"a": array([1 << 60], 0, 1 << 62)}), "a is not where it should be"),
+        (packed({"a": array([-1], 0, -4)}), "a is not where it should be"),
+        (packed({"a": array([2.0], 0, 8)}, bytes(8)), "a is not where it should be"),
+        (packed({"a": array([2], 4, 12)}, bytes(12)), "a is not where it should be"),
+        (packed({"a": array([2], 0, 8)}, bytes(9)), "something follows its arrays"),
+        (packed({"a": array([1], 0, 8, "PICKLE")}, bytes(8)), "PICKLE"),
+        (packed(b'{"__metadata__":{},"__metadata__":{}}'), "a key stands twice"),
+        (packed(b"[" * 200_000), "recursion"),
+        (packed(b"[]"), "is no model file"),
+        (b"cos\nsystem\n(S'touch pwned'\ntR.", "is no model file"),
+        (pickle.dumps(os.getcwd), "is no model file"),
+    ],
+    ids=str,
+)
+def test_headers_that_lie_are_refused_before_memory_is_taken(tmp_path, content, message):
+    path = tmp_path / "m.chroma"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        load(path)
+    assert os.listdir(tmp_path) == ["m.chroma"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "facts", "message"),
+    [
+        ({"rates": np.nan}, {}, "rates are not between 0 and 1"),
+        ({"null_rates": np.inf}, {}, "rates are not between 0 and 1"),
+        ({"cuts": np.nan}, {}, "cuts do not ascend"),
+        ({"counts": 10**9}, {}, "counts is out of bounds"),
+        ({"bin_columns": 0}, {}, "bin_columns"),
+        ({}, {"coloring": {"n_colors": 1 << 40}}, "there cannot be 1099511627776 colors"),
+        ({}, {"encoding": {"n_columns": 1 << 50}}, "bin_columns"),
+        ({}, {"encoding": {"prior": float("nan")}}, "the prior or the smoothing"),
+    ],
+    ids=str,
+)
+def test_numbers_that_cannot_be_are_refused(tmp_path, arrays, facts, message):
+    path = tmp_path / "m.chroma"
+    save(Model(fitted(min_gain=0.0)[1]), path)
+    with safe_open(path, framework="numpy") as file:
+        told = json.loads(file.metadata()["chromatic"])
+    changed = {}
+    for name, value in arrays.items():
+        changed[name] = load_file(path)[name].copy()
+        changed[name][: len(changed[name]) // 2 + 1] = value
+    change(path, {name: told[name] | more for name, more in facts.items()}, **changed)
+    with pytest.raises(InputError, match=message):
+        load(path)
+
+
+def test_a_model_file_that_shrinks_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "m.chroma"
+    save(Model(fitted()[1]), path)
+    size = os.stat(path)
+    os.truncate(path, size.st_size - 5000)
+    monkeypatch.setattr("chromatic.modelfile.os.fstat", lambda handle: size)
+    with pytest.raises(InputError, match="it ends too early"):
+        load(path)
+
+
+def test_where_null_has_a_column_every_feature_has_one(tmp_path):
+    path = tmp_path / "m.chroma"
+    save(Model(fitted(null="emit", min_gain=0.0)[1]), path)
+    change(path, columns=np.full_like(load_file(path)["columns"], -1))
+    with pytest.raises(InputError, match="columns is out of bounds"):
+        load(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import logging
 import lzma
 import os
@@ -18,21 +19,24 @@ from typing import IO, Any
 from chromatic.errors import InputError
 
 log = logging.getLogger("chromatic")
+PART = ".part"  # of the names of files that are not whole
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block ends without an error.
 
-    `-` is standard output. A suffix .gz, .bz2, .xz or .zst compresses.
+    `-` is standard output. A suffix .gz, .bz2, .xz or .zst compresses. What a killed process left of the
+    same file is removed.
     """
     path = os.fspath(path)
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with _standard_output() as file:
+            yield file
         return
     target = check_target(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    _remove_leftovers(target)
+    handle, temporary = _beside(target)
     try:
         with os.fdopen(handle, "wb") as raw:
             with _compressed(raw, target.suffix) as file:
@@ -54,17 +58,15 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
 
     Whoever uses such a folder holds a lock on it, so that the next one knows what is left behind.
     """
-    import fcntl
-
     parent.mkdir(parents=True, exist_ok=True)
-    for left in parent.glob("*.part"):
-        with contextlib.suppress(OSError), open(left / "lock", "r+b") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(suffix=".part", dir=parent))
+    for left in parent.glob(f"*{PART}"):
+        with contextlib.suppress(OSError), open(left / "lock", "rb") as lock:
+            if _lock(lock.fileno()):
+                shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(suffix=PART, dir=parent))
     try:
         with open(folder / "new", "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _lock(lock.fileno())
             os.rename(folder / "new", folder / "lock")
             yield folder
     finally:
@@ -86,6 +88,52 @@ def used_memory() -> int:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # not Linux: what the interpreter and its libraries take
         return 300 << 20
+
+
+@contextlib.contextmanager
+def _standard_output() -> Iterator[IO[bytes]]:
+    out: Any = sys.stdout.buffer
+    if not isinstance(out, io.RawIOBase):
+        yield out
+        out.flush()
+        return
+    # With PYTHONUNBUFFERED it is a raw file, which may write less than it is given without a word.
+    file = io.BufferedWriter(out)
+    try:
+        yield file
+        file.flush()
+    finally:
+        file.detach()
+
+
+def _beside(target: Path) -> tuple[int, str]:
+    """A new file beside the target, locked as long as it is open."""
+    while True:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=PART, dir=target.parent)
+        _lock(handle)
+        if os.path.exists(temporary):  # else it was taken for a leftover, before it was locked
+            return handle, temporary
+        os.close(handle)
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove parts of the target that nobody writes: their writers were killed."""
+    for name in os.listdir(target.parent):
+        if name.startswith(f".{target.name}.") and name.endswith(PART):
+            with contextlib.suppress(OSError), open(target.parent / name, "rb") as part:
+                if _lock(part.fileno()):
+                    os.unlink(part.name)
+
+
+def _lock(handle: int) -> bool:
+    """Lock a file until it is closed; False where another has it, or where there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def check_target(path: str) -> Path:

@@ -6,6 +6,8 @@ The command line prints it as one line and exits with 2.
 
 from __future__ import annotations
 
+MORE_MEMORY = "give the process more, or let it work from disk with --memory"
+
 
 class InputError(ValueError):
     """The input, or the call, is wrong; the message says how, and what to do."""

@@ -10,13 +10,14 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._files import replacing
 from chromatic.coloring import Coloring
+from chromatic.coloring.greedy import MOST_COLORS
 from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
@@ -28,6 +29,8 @@ from chromatic.encoding.target import TargetEncoding
 from chromatic.errors import in_file
 
 VERSION = 1
+LONGEST_HEADER = 100_000_000  # bytes, as the safetensors format has it
+_TYPES = {"U8": "u1", "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8", "F64": "<f8"}
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -127,7 +130,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         parameters, width = dict(facts["parameters"]), facts["n_features_in"]
         encoding = _encoding(facts, arrays, vocabulary, coloring)
         return Model(encoding, parameters, None if width is None else int(width))
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise in_file(path, None, f"is damaged ({error}); expected a whole model file") from error
 
 
@@ -146,21 +149,49 @@ def _hash(data: npt.NDArray[np.uint8]) -> int:
 
 
 def _read(path: str) -> tuple[dict[str, Any], Arrays]:
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, framework="numpy") as file:
-            facts = json.loads((file.metadata() or {}).get("chromatic", "null"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        with open(path, "rb") as file:
+            facts, arrays = _contents(file)
     except FileNotFoundError as error:
         raise in_file(path, None, "no such file; check the path") from error
-    except (SafetensorError, ValueError, TypeError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
         raise in_file(
             path, None, f"is no model file ({error}); expected one that chromatic wrote"
         ) from error
     if not isinstance(facts, dict):
         raise in_file(path, None, "is no model file; expected one that chromatic wrote")
     return facts, arrays
+
+
+def _contents(file: IO[bytes]) -> tuple[Any, Arrays]:
+    """The metadata and the arrays of a safetensors file, whose arrays follow each other without gaps.
+
+    The library maps files, and one that shrinks while it is mapped ends the process. So this reads, and
+    takes memory only for what the file is long enough to hold.
+    """
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    _must(8 + length <= size and length <= LONGEST_HEADER, f"its header cannot have {length} bytes")
+    header = json.loads(file.read(length), object_pairs_hook=_once)
+    facts = json.loads(header.pop("__metadata__", {}).get("chromatic", "null"), object_pairs_hook=_once)
+    at, room, arrays = 0, size - 8 - length, {}
+    for name, told in sorted(header.items(), key=lambda item: tuple(item[1]["data_offsets"])):
+        dtype = np.dtype(_TYPES[told["dtype"]])
+        (count,), (begin, end) = told["shape"], told["data_offsets"]
+        fits = type(count) is type(begin) is type(end) is int and begin == at and at <= end <= room
+        _must(fits and end - begin == count * dtype.itemsize, f"the array {name} is not where it should be")
+        arrays[name] = np.fromfile(file, dtype, count)
+        _must(len(arrays[name]) == count, "it ends too early")
+        at = end
+    _must(at == room, "something follows its arrays")
+    return facts, arrays
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, in which no key stands twice."""
+    found = dict(pairs)
+    _must(len(found) == len(pairs), "a key stands twice in its JSON")
+    return found
 
 
 def _put_names(name: str, names: Names, arrays: Arrays) -> None:
@@ -222,6 +253,10 @@ def _within(array: npt.NDArray[Any], low: int, high: int, name: str) -> None:
     )
 
 
+def _finite(array: npt.ArrayLike, name: str) -> None:
+    _must(bool(np.isfinite(array).all()), f"{name} has what is no finite number")
+
+
 def _vocabulary(facts: dict[str, Any], arrays: Arrays) -> Vocabulary:
     told = facts["vocabulary"]
     integers = bool(told["integers"])
@@ -235,14 +270,16 @@ def _vocabulary(facts: dict[str, Any], arrays: Arrays) -> Vocabulary:
     fields = _take(arrays, "fields", np.int32, len(keys)) if "fields" in arrays else None
     if fields is not None:
         _within(fields, -1, len(field_names), "fields")
+    counts, n_rows = _take(arrays, "counts", np.int64, len(keys)), int(told["n_rows"])
+    _within(counts, 0, n_rows + 1, "counts")
     return Vocabulary(
         integers=integers,
         keys=keys,
-        counts=_take(arrays, "counts", np.int64, len(keys)),
+        counts=counts,
         names=_names(arrays, "names", len(keys)) if "names_offsets" in arrays else None,
         dense_keys=dense_keys,
         dense_names=dense_names,
-        n_rows=int(told["n_rows"]),
+        n_rows=n_rows,
         dropped_features=int(told["dropped_features"]),
         fields=fields,
         field_names=field_names,
@@ -255,6 +292,8 @@ def _value_bins(arrays: Arrays) -> ValueBins:
     edges = _take(arrays, "value_edges", np.float64)
     starts = _starts(arrays, "value_starts", len(hashes) + 1, len(edges))
     _must(bool((np.diff(starts) > 0).all()), "value_starts leave a feature without bins")
+    _must(len(np.unique(hashes)) == len(hashes), "value_hashes repeat")
+    _finite(edges, "value_edges")
     return ValueBins(hashes, starts, edges, _names(arrays, "value_names", len(edges)))
 
 
@@ -262,6 +301,7 @@ def _coloring(facts: dict[str, Any], arrays: Arrays, vocabulary: Vocabulary) -> 
     told = facts["coloring"]
     colors = _take(arrays, "colors", np.int32, len(vocabulary))
     n_colors = int(told["n_colors"])
+    _must(0 <= n_colors <= 2 * MOST_COLORS, f"there cannot be {n_colors} colors")
     _within(colors, 0, n_colors, "colors")
     return Coloring(
         colors,
@@ -284,6 +324,8 @@ def _encoding(
     n_features = len(vocabulary)
     if told["kind"] == "target":
         values = _take(arrays, "values", np.float64, n_features)
+        _finite(values, "values")
+        _finite(told["prior"], "the prior")
         return TargetEncoding(vocabulary, coloring, values, float(told["prior"]))
     if told["kind"] == "frequency":
         codes, n_kept = _take(arrays, "codes", np.int32, n_features), int(told["n_kept"])
@@ -292,25 +334,51 @@ def _encoding(
         return FrequencyEncoding(vocabulary, coloring, codes, n_kept)
     _must(told["kind"] == "submodular", f"an encoding of the kind {told['kind']!r} is unknown")
     _must(told["null"] in ("drop", "emit"), f"null is {told['null']!r}")
-    cuts = _take(arrays, "cuts", np.float64)
-    n_columns, n_colors = int(told["n_columns"]), coloring.n_colors
-    bin_starts = _starts(arrays, "bin_starts", n_colors + 1, len(cuts))
-    _must(bool((np.diff(bin_starts) > 0).all()), "bin_starts leave a color without bins")
-    bin_columns = _take(arrays, "bin_columns", np.int32, len(cuts))
+    book = _codebook(told, arrays, n_features, coloring.n_colors)
     columns = _take(arrays, "columns", np.int32, n_features)
+    _within(columns, -1 if told["null"] == "drop" else 0, book.n_columns, "columns")
+    made = np.flatnonzero(book.columns >= 0)
+    color_of_bin = np.repeat(np.arange(coloring.n_colors), np.diff(book.bin_starts))
+    color_of = np.append(color_of_bin[made[np.argsort(book.columns[made])]], -1)  # the last is no column's
+    own = (columns < 0) | (color_of[columns] == coloring.colors)
+    _must(bool(own.all()), "columns are of other colors than their features")
+    return SubmodularEncoding(vocabulary, coloring, book, columns, str(told["null"]))
+
+
+def _codebook(told: dict[str, Any], arrays: Arrays, n_features: int, n_colors: int) -> Codebook:
+    cuts = _take(arrays, "cuts", np.float64)
+    starts = _starts(arrays, "bin_starts", n_colors + 1, len(cuts))
+    _must(bool((np.diff(starts) > 0).all()), "bin_starts leave a color without bins")
+    is_last = np.zeros(len(cuts), np.bool_)
+    is_last[starts[1:] - 1] = True
+    ascend = np.append(cuts[:-1] <= cuts[1:], True)[: len(cuts)]
+    _must(bool((is_last | (ascend & np.isfinite(cuts))).all()), "cuts do not ascend")
+    columns, n_columns = _take(arrays, "bin_columns", np.int32, len(cuts)), int(told["n_columns"])
+    made = np.sort(columns[columns >= 0])
+    _must(
+        len(made) == n_columns and np.array_equal(made, np.arange(n_columns)), "bin_columns skip or repeat"
+    )
+    _within(columns, -1, n_columns, "bin_columns")
+    color_of_bin = np.repeat(np.arange(n_colors), np.diff(starts))
+    left_out = np.bincount(color_of_bin[columns < 0], minlength=n_colors)
+    expected = 1 if told["null"] == "drop" else 0
+    _must(bool((left_out == expected).all()), "bin_columns leave out other bins than one a color")
     null_bins = _take(arrays, "null_bins", np.int64, n_colors)
-    _within(bin_columns, -1, n_columns, "bin_columns")
-    _within(columns, -1, n_columns, "columns")
-    _within(null_bins, 0, len(cuts), "null_bins")
-    book = Codebook(
+    own = (starts[:-1] <= null_bins) & (null_bins < starts[1:])
+    _must(bool(own.all()), "null_bins are of other colors")
+    rates = _take(arrays, "rates", np.float64, n_features)
+    null_rates = _take(arrays, "null_rates", np.float64, n_colors)
+    shares = np.concatenate((rates, null_rates))
+    _must(bool(((shares >= 0) & (shares < 1 + 1e-9)).all()), "rates are not between 0 and 1")
+    _finite([told["prior"], told["smoothing"]], "the prior or the smoothing")
+    return Codebook(
         prior=float(told["prior"]),
         smoothing=float(told["smoothing"]),
-        rates=_take(arrays, "rates", np.float64, n_features),
-        bin_starts=bin_starts,
+        rates=rates,
+        bin_starts=starts,
         cuts=cuts,
-        columns=bin_columns,
+        columns=columns,
         null_bins=null_bins,
-        null_rates=_take(arrays, "null_rates", np.float64, n_colors),
+        null_rates=null_rates,
         n_columns=n_columns,
     )
-    return SubmodularEncoding(vocabulary, coloring, book, columns, str(told["null"]))

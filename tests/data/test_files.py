@@ -3,6 +3,7 @@ import gzip
 import io
 import lzma
 import os
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -333,3 +334,45 @@ def test_a_stream_that_gives_a_byte_at_a_time_is_read_whole():
 
     chunks = list(chunks_of_lines("slow", io.BufferedReader(Slow(TEXT), 16), 64))
     assert b"".join(bytes(chunk.text[:-PADDING]) for chunk in chunks) == TEXT
+
+
+def ipc_of(table):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def test_arrow_files_whose_offsets_or_names_are_damaged_are_refused(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 2, 1000, 3], np.int32).tobytes())
+    lists = pa.ListArray.from_buffers(
+        pa.list_(pa.int32()), 3, [None, offsets], children=[pa.array([1, 2, 3], pa.int32())]
+    )
+    good = ipc_of(pa.table({"nameabc": ["x"], "label": [1]}))
+    for i, content in enumerate(
+        [ipc_of(pa.table({"f": lists})), good.replace(b"nameabc", b"nam\xffabc"[:7])]
+    ):
+        path = tmp_path / f"{i}.arrow"
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="is not well-formed arrow"):
+            Reader().batches(path)
+
+
+def test_a_bad_line_of_csv_that_is_no_text_is_told_in_one_line(tmp_path, capfd):
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"label,a\n1,x\n0,y,\xff\n")
+    with pytest.raises(InputError, match="Expected 2 columns, got 3"):
+        Reader().batches(path)
+    assert capfd.readouterr().err == ""
+
+
+def test_npz_members_with_headers_of_nonsense_are_refused(tmp_path):
+    path = tmp_path / "x.npz"
+    sp.save_npz(path, sp.eye(3, format="csr"), compressed=False)
+    for bad in (b"(3,{", b"(3,(", b"(3, "):
+        (tmp_path / "bad.npz").write_bytes(b"")
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "bad.npz", "w") as new:
+            for name in old.namelist():
+                new.writestr(name, old.read(name).replace(b"(3,)", bad))
+        with pytest.raises(InputError, match="is no npz file of a sparse matrix"):
+            Reader().batches(tmp_path / "bad.npz")

@@ -80,12 +80,21 @@ def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_d
     train, labels = data
     with pytest.raises(InputError, match=r"max_colors is 64; expected [0-9]+ or more to color pairs"):
         fit(train, labels, Settings(coloring="uniform", max_colors=64))
-    with pytest.raises(InputError, match="the budget leaves 60 columns and the uniform coloring"):
+    with pytest.raises(InputError, match="the budget leaves 60 columns and the coloring"):
         fit(train, labels, Settings(60, "target", coloring="uniform"))
     with pytest.raises(InputError, match="min_edge_count is 0; expected 1 or more"):
         Settings(min_edge_count=0)
     with pytest.raises(InputError, match="where coloring is 'fields'"):
         Settings(coloring="fields", min_edge_count=2)
+
+
+@pytest.mark.parametrize("options", [{"null": "emit"}, {"encoding": "target"}], ids=str)
+def test_more_colors_than_the_budget_has_columns_for_are_refused(data, options):
+    rows, y = data
+    assert fit(rows, y, Settings(budget=3, **options)).encoding.coloring.n_colors <= 3
+    for quantizer in ("optimal", "greedy"):
+        with pytest.raises(InputError, match="the budget leaves 3 columns and the coloring has 5 colors"):
+            fit(rows, y, Settings(budget=3, max_colors=5, quantizer=quantizer, **options))
 
 
 def test_the_paper_s_setting_emits_a_column_of_every_color(data):

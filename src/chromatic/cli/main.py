@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import logging
 import os
@@ -29,7 +30,7 @@ from chromatic.cli import (
     transform,
     warmup,
 )
-from chromatic.errors import InputError
+from chromatic.errors import MORE_MEMORY, InputError
 
 app = typer.Typer(
     help="A few hundred meaningful columns from millions of sparse features.",
@@ -43,7 +44,8 @@ app = typer.Typer(
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """A command whose errors become one line and an exit code.
 
-    0 done, 2 the input or the call is wrong, 1 anything else, 130 interrupted.
+    0 done, 2 the input or the call is wrong, 1 anything else; as shells have it, 130 interrupted and 141
+    where the reader of the output went away.
     """
 
     @functools.wraps(command)
@@ -57,11 +59,10 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             _fail("interrupted", 130)
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
-        except MemoryError:
-            _fail("out of memory", 1)
-        except OSError as error:
-            _fail(str(error), 1)
+            sys.exit(141)
+        except (MemoryError, OSError) as error:
+            no_memory = isinstance(error, MemoryError) or error.errno == errno.ENOMEM
+            _fail(f"memory ran out; {MORE_MEMORY}" if no_memory else str(error), 1)
 
     return run
 
@@ -138,7 +139,7 @@ class _WithTimeAndMemory(logging.Formatter):
 
 
 def main() -> None:
-    """The entry point of the command `chromatic`."""
+    """Run the command that the arguments name."""
     app(prog_name="chromatic")
 
 

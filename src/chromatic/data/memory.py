@@ -21,7 +21,7 @@ def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
     ([b'red', b'round', b'sweet'], [0, 2, 3, 4], [0.5])
     """
     if hasattr(data, "tocsr"):
-        yield batch_of_csr(data.tocsr())
+        yield batch_of_matrix(data)
     elif hasattr(data, "to_list") and not hasattr(data, "columns"):  # a series of lists
         yield _of_lists(data.to_list())
     elif isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype == object:
@@ -33,15 +33,18 @@ def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
             raise InputError(
                 f"an array of {data.ndim} dimensions and type {data.dtype}; expected 2 and numbers"
             )
-        yield batch_of_csr(csr_array(data))
+        yield batch_of_matrix(csr_array(data))
     elif isinstance(data, (list, tuple)):
         yield _of_lists(data)
     else:
         yield from _of_frame(data, label)
 
 
-def batch_of_csr(matrix: Any) -> Batch:
-    """A matrix's column j is the integer feature j; in scipy's manner, repeated entries add up."""
+def batch_of_matrix(matrix: Any) -> Batch:
+    """A sparse matrix's column j is the integer feature j; in scipy's manner, repeated entries add up."""
+    if hasattr(matrix, "indptr"):
+        _check_compressed(matrix)
+    matrix = matrix.tocsr()
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"a matrix of type {matrix.dtype}; expected real numbers")
     if matrix.shape[1] > 1 << 32:
@@ -56,6 +59,20 @@ def batch_of_csr(matrix: Any) -> Batch:
     ids = matrix.indices[present].astype(np.uint32)
     values = matrix.data[present].astype(np.float64)
     return Batch.of(kept_before[matrix.indptr], ids, None, values)
+
+
+def _check_compressed(matrix: Any) -> None:
+    """Refuse a matrix whose arrays point out of themselves; scipy's own check lets some pass."""
+    indptr, indices = matrix.indptr, matrix.indices
+    ascend = indptr[0] == 0 and bool((indptr[1:] >= indptr[:-1]).all()) and indptr[-1] <= len(indices)
+    try:
+        if not ascend:
+            raise ValueError("indptr does not ascend from 0 to the number of indices")
+        matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise InputError(
+            f"a {matrix.format} matrix that is damaged ({error}); expected a whole one"
+        ) from error
 
 
 def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:

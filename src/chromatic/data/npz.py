@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
-import zlib
 from dataclasses import replace
 from typing import IO, Any
 
@@ -13,40 +13,34 @@ import numpy as np
 from chromatic.data.batch import Batch, Tokens
 from chromatic.data.counting import count
 from chromatic.data.hashing import hash_spans
-from chromatic.data.memory import batch_of_csr
+from chromatic.data.memory import batch_of_matrix
 from chromatic.data.names import Names
-from chromatic.errors import in_file
+from chromatic.data.source import read_whole
+from chromatic.errors import MORE_MEMORY, in_file
 
-# What numpy, scipy and zipfile raise on files that are not what they say.
-_DAMAGE = (
-    KeyError,
-    ValueError,
-    TypeError,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+MOST_EXPANDED = 1 << 30  # bytes that any file may expand to
+MOST_TIMES = 100  # and how many times its own size a larger one may
 
 
-def read_npz(path: str, file: IO[bytes]) -> Batch:
+def read_npz(path: str, file: io.BufferedReader) -> Batch:
     """One batch; column j is the integer j, or the j-th name where there are names."""
     from scipy.sparse import load_npz
 
-    data = io.BytesIO(file.read())
+    data = read_whole(path, file)
     try:
-        matrix = load_npz(data).tocsr()
-        matrix.check_format(full_check=True)
+        _check_sizes(data)
+        matrix = load_npz(data)
+        batch = batch_of_matrix(matrix)
         data.seek(0)
         with np.load(data, allow_pickle=False) as arrays:
             labels = arrays.get("labels")
             offsets, text = arrays.get("name_offsets"), arrays.get("name_bytes")
-    except _DAMAGE as error:
+    except MemoryError as error:
+        raise in_file(path, None, f"memory ran out; {MORE_MEMORY}") from error
+    except Exception as error:  # numpy, scipy and zipfile raise all kinds on files that are damaged
         problem = f"is no npz file of a sparse matrix ({error})".replace("\n", " ")
         raise in_file(path, None, problem) from error
     n_rows, n_columns = matrix.shape
-    batch = batch_of_csr(matrix)
     if labels is not None:
         if labels.shape != (n_rows,) or labels.dtype.kind not in "biuf" or not np.isfinite(labels).all():
             raise in_file(path, None, f"its labels are not {n_rows:,} finite numbers, one a row")
@@ -60,6 +54,28 @@ def read_npz(path: str, file: IO[bytes]) -> Batch:
     if len(np.unique(hashes)) < n_columns:
         raise in_file(path, None, "two of its columns have one name; expected different ones")
     return replace(batch, tokens=Tokens(hashes, names))
+
+
+def _check_sizes(data: io.BytesIO) -> None:
+    """Refuse members that are not as long as their header says, before any memory is taken for them."""
+    total = 0
+    with zipfile.ZipFile(data) as archive:
+        for entry in archive.infolist():
+            with archive.open(entry) as member:
+                version = np.lib.format.read_magic(member)
+                read = (
+                    np.lib.format.read_array_header_1_0
+                    if version == (1, 0)
+                    else np.lib.format.read_array_header_2_0
+                )
+                shape, _, dtype = read(member)
+                size = member.tell() + math.prod(shape) * dtype.itemsize
+                if dtype.hasobject or size != entry.file_size:
+                    raise ValueError(f"{entry.filename} is not as long as it says")
+            total += entry.file_size
+    if total > max(MOST_EXPANDED, MOST_TIMES * data.getbuffer().nbytes):
+        raise ValueError(f"it expands to {total:,} bytes, more than {MOST_TIMES} times its size")
+    data.seek(0)
 
 
 def _names(offsets: Any, text: Any, count: int) -> Names | None:

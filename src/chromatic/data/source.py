@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import io
 import lzma
@@ -22,6 +23,7 @@ from chromatic.errors import in_file
 
 CHUNK = 4 << 20
 LONGEST_LINE = 1 << 30
+MOST_WHOLE = 1 << 32  # bytes of a pipe or an archive that must be held as a whole
 
 Progress = Callable[[int], None]  # told of bytes read, as they lie in the file
 
@@ -125,6 +127,8 @@ def _errors_of(path: str) -> Iterator[None]:
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise in_file(path, None, f"the archive is truncated or damaged ({error})") from error
     except OSError as error:
+        if error.errno == errno.ENOMEM:  # what a mapping raises, where all else raises MemoryError
+            raise MemoryError from error
         raise in_file(path, None, f"cannot be read ({error})") from error
 
 
@@ -199,6 +203,20 @@ def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> It
             room *= 2
             if room > LONGEST_LINE:
                 raise in_file(path, None, "a line is longer than 1 GiB; is this a text file?")
+
+
+def read_whole(path: str, file: io.BufferedReader) -> io.BytesIO:
+    """All bytes of a file, for formats that cannot be read as a stream."""
+    most = max(MOST_WHOLE, os.stat(path).st_size if os.path.isfile(path) else 0)
+    data = io.BytesIO()
+    while piece := file.read(1 << 20):
+        if data.tell() + len(piece) > most:
+            raise in_file(
+                path, None, f"expands to more than {most:,} bytes; decompress it, and name the file"
+            )
+        data.write(piece)
+    data.seek(0)
+    return data
 
 
 def _last_newline(view: memoryview, stop: int) -> int:

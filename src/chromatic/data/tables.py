@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 
 from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row, intern
 from chromatic.data.names import Names
-from chromatic.errors import InputError, in_file
+from chromatic.data.source import read_whole
+from chromatic.errors import MORE_MEMORY, InputError, in_file
 
 ROWS_PER_BATCH = 1 << 16
 CRITEO = ["label"] + [f"I{i}" for i in range(1, 14)] + [f"C{i}" for i in range(1, 27)]
@@ -38,13 +39,25 @@ def read_tables(
 
             parquet = pq.ParquetFile(_seekable(path, file))
             for batch in parquet.iter_batches(ROWS_PER_BATCH):
-                yield pa.Table.from_batches([batch])
+                yield _whole(pa.Table.from_batches([batch]))
         elif format == "arrow":
-            yield _read_arrow(path, file)
+            yield _whole(_read_arrow(path, file))
         else:
-            yield from _read_csv(file, format, skipped)
-    except pa.ArrowInvalid as error:
+            yield from map(_whole, _read_csv(file, format, skipped))
+    except MemoryError as error:  # also where a small file says that it is large
+        raise in_file(
+            path, None, f"memory ran out; {MORE_MEMORY}, or check that the file is whole"
+        ) from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise in_file(path, None, f"is not well-formed {format} ({error})".replace("\n", " ")) from error
+
+
+def _whole(table: pa.Table) -> pa.Table:
+    """A table whose offsets, texts and names are what they should be: files may say anything."""
+    table.validate(full=True)
+    for name in table.column_names:
+        name.encode()
+    return table
 
 
 def _seekable(path: str, file: io.BufferedReader) -> Any:
@@ -54,7 +67,7 @@ def _seekable(path: str, file: io.BufferedReader) -> Any:
         with open(path, "rb") as raw:
             if raw.read(6) == raw_magic:
                 return pa.OSFile(path)
-    return pa.BufferReader(file.read())
+    return pa.BufferReader(read_whole(path, file).getbuffer())
 
 
 def _read_arrow(path: str, file: io.BufferedReader) -> pa.Table:
@@ -67,15 +80,15 @@ def _read_csv(file: io.BufferedReader, format: str, skipped: list[str] | None) -
     from pyarrow import csv
 
     def on_bad_line(line: Any) -> str:
-        if skipped is None:
-            return "error"
+        assert skipped is not None
         skipped.append(line.text)
         return "skip"
 
     criteo = format == "criteo"
     read = csv.ReadOptions(column_names=CRITEO if criteo else None, block_size=8 << 20)
     delimiter = "," if format == "csv" else "\t"
-    parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=on_bad_line)
+    handler = None if skipped is None else on_bad_line
+    parse = csv.ParseOptions(delimiter=delimiter, invalid_row_handler=handler)
     convert = csv.ConvertOptions()
     if criteo:
         types = {name: pa.float64() if name[0] in "lI" else pa.string() for name in CRITEO}

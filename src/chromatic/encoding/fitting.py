@@ -469,25 +469,39 @@ def color_by(
 ) -> Coloring:
     """Choose the palette and color; `paint` takes the fit, the palette, and the fields or None."""
     palette = default_palette(settings, vocabulary) if settings.max_colors is None else settings.max_colors
+    n_dense = len(vocabulary.dense_names)
     if palette == "paper":
         proper = paint(settings.coloring, "proper", None)
-        palette = max(1, settings.budget // 2)
+        palette = max(1, min(settings.budget // 2, settings.budget - n_dense))
         if proper.n_colors <= palette:
-            return proper
+            return _affordable(proper, settings, n_dense)
     if settings.coloring != "fields":
-        return paint(settings.coloring, palette, None)
+        return _affordable(paint(settings.coloring, palette, None), settings, n_dense)
     if vocabulary.fields is None:
         raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
-    return paint("balanced", palette, vocabulary.fields)
+    return _affordable(paint("balanced", palette, vocabulary.fields), settings, n_dense)
+
+
+def _affordable(coloring: Coloring, settings: Settings, n_dense: int) -> Coloring:
+    """Where each color costs a column, all must fit into the budget."""
+    room = settings.budget - n_dense
+    costs = settings.encoding == "target" or (settings.encoding == "submodular" and settings.null == "emit")
+    if costs and coloring.n_colors > room:
+        raise InputError(
+            f"the budget leaves {room} columns and the coloring has {coloring.n_colors:,} colors, one "
+            "column each at least; expected a larger budget, or fewer colors (max_colors, or a larger "
+            "min_edge_count)"
+        )
+    return coloring
 
 
 def default_palette(settings: Settings, vocabulary: Vocabulary) -> int:
     """The colors that suit the budget."""
+    room = max(1, settings.budget - len(vocabulary.dense_names))
     if settings.encoding == "submodular":
-        return min(max(64, settings.budget // 8), max(1, settings.budget // 2))
-    if settings.encoding == "target":
-        return max(1, settings.budget - len(vocabulary.dense_names))
-    return 1024
+        suits = min(max(64, settings.budget // 8), max(1, settings.budget // 2))
+        return suits if settings.null == "drop" else min(suits, room)
+    return room if settings.encoding == "target" else 1024
 
 
 def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:
@@ -497,14 +511,7 @@ def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: 
     palette = "proper" if settings.max_colors is None else settings.max_colors
     k, seed = settings.min_edge_count, settings.seed
     coloring, _ = color_uniform(rows, palette, k, seed=seed, columns=columns, threads=threads)
-    room = settings.budget - rows.dense.shape[1]
-    costs = settings.encoding == "target" or (settings.encoding == "submodular" and settings.null == "emit")
-    if costs and coloring.n_colors > room:
-        raise InputError(
-            f"the budget leaves {room} columns and the uniform coloring of pairs seen in {k} rows or more "
-            f"has {coloring.n_colors:,} colors; expected a larger budget, or a larger min_edge_count"
-        )
-    return coloring
+    return _affordable(coloring, settings, rows.dense.shape[1])
 
 
 def _folds(

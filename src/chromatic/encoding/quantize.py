@@ -75,6 +75,8 @@ def quantize(groups: Groups, bins: int, method: str = "optimal", min_gain: float
     >>> quantize(groups, 2).ends.tolist()
     [2, 3]
     """
+    if bins < groups.n_variables:
+        raise ValueError(f"{bins} bins for {groups.n_variables} variables; expected one each at least")
     if method == "optimal":
         return _optimal(groups, bins, min_gain)
     cuts = _greedy_cuts(groups, bins - groups.n_variables)

@@ -1,0 +1,1 @@
+"""What every encoder should hold to, as checks for encoders of your own."""
