@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from chromatic.cli.options import write_columns
 from chromatic.data import Reader
+from chromatic.encoding.files import transform_files, write_columns
 from chromatic.encoding.fitting import Settings, as_zero_and_one, fit
 from chromatic.modelfile import Model, load, save
 
@@ -45,11 +45,10 @@ def in_process(train, test, out, threads, chunk_size):
     data = reader.read(train)
     settings = Settings(BUDGET)
     fitted = fit(data, as_zero_and_one(data.rows.labels), settings, threads)
-    write_columns(fitted.training, data.rows.labels, str(out / "train.svm"), "svmlight", threads)
+    write_columns(fitted.to_train_on(), str(out / "train.svm"), "svmlight", threads)
     save(Model(fitted.encoding), out / "model.chroma")
     encoding = load(out / "model.chroma").encoding
-    rows = reader.read(test, vocabulary=encoding.vocabulary).rows
-    write_columns(encoding.encode(rows, threads), rows.labels, str(out / "test.svm"), "svmlight", threads)
+    transform_files(reader, test, encoding, str(out / "test.svm"), "svmlight")
     return contents(out)
 
 
@@ -73,7 +72,8 @@ def test_threads_chunks_and_parts_do_not_change_a_byte(
 
 def test_processes_and_their_hash_seeds_do_not_change_a_byte(data, tmp_path):
     found = []
-    for seed, threads in (("0", 1), ("1", 2), ("1", 2), ("random", 4)):
+    disk = "--memory", "4G", "--cache", tmp_path / "cache"
+    for seed, threads, more in (("0", 1, ()), ("1", 2, ()), ("1", 2, disk), ("random", 4, disk)):
         out = tmp_path / str(len(found))
         command = [
             sys.executable,
@@ -84,7 +84,7 @@ def test_processes_and_their_hash_seeds_do_not_change_a_byte(data, tmp_path):
             "--test",
             data / "new.svm",
         ]
-        command += ["-o", out, "--budget", str(BUDGET), "--threads", str(threads)]
+        command += ["-o", out, "--budget", str(BUDGET), "--threads", str(threads), *more]
         subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, check=True, timeout=300)
         model, apart = out / "model.chroma", out / "apart.svm"
         command = [

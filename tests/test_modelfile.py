@@ -51,6 +51,15 @@ def test_a_loaded_model_encodes_as_the_saved_one(tmp_path, kind, encoding):
     assert (tmp_path / "m.chroma").read_bytes() == (tmp_path / "again.chroma").read_bytes()
 
 
+@pytest.mark.parametrize("kind", ["strings", "integers"])
+def test_a_file_is_what_the_safetensors_library_would_write(tmp_path, kind):
+    save(Model(fitted(kind)[1]), tmp_path / "ours")
+    with safe_open(tmp_path / "ours", framework="numpy") as file:
+        metadata = file.metadata()
+    save_file(load_file(tmp_path / "ours"), tmp_path / "theirs", metadata)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
 def test_names_can_be_left_out(tmp_path):
     data, model = fitted()
     save(Model(model), tmp_path / "m.chroma", names=False)

@@ -30,7 +30,7 @@ from chromatic.errors import in_file
 
 VERSION = 1
 LONGEST_HEADER = 100_000_000  # bytes, as the safetensors format has it
-_TYPES = {"U8": "u1", "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8", "F64": "<f8"}
+_TYPES = {"U64": "<u8", "I64": "<i8", "F64": "<f8", "U32": "<u4", "I32": "<i4", "U8": "u1"}
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -90,16 +90,16 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
 
 def safetensors_of(arrays: Arrays, metadata: dict[str, str]) -> Iterator[Any]:
     """A safetensors file, a part at a time: the library's own writer copies all arrays twice first."""
-    kinds = {"<u8": "U64", "<i8": "I64", "<f8": "F64", "<u4": "U32", "<i4": "I32", "|u1": "U8"}
-    order = list(kinds)
-    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype.str), name))
+    kinds = {np.dtype(dtype): kind for kind, dtype in _TYPES.items()}
+    order = list(kinds)  # as the library has it
+    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype), name))
     header: dict[str, Any] = {"__metadata__": metadata}
     at = 0
     for name in names:
         array = arrays[name]
         place = [at, at + array.nbytes]
         header[name] = {
-            "dtype": kinds[array.dtype.str],
+            "dtype": kinds[array.dtype],
             "shape": list(array.shape),
             "data_offsets": place,
         }
