@@ -135,8 +135,9 @@ def seeds() -> list[bytes]:
 @cache
 def parsed(which: int) -> tuple[dict, dict]:
     """The facts and arrays of a seed."""
+    seed = seeds()[which]
     with open(PATH, "wb") as file:
-        file.write(seeds()[which])
+        file.write(seed)
     return _read(PATH)
 
 

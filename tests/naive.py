@@ -11,10 +11,10 @@ MASK = (1 << 64) - 1
 
 
 def number(text):
-    """A finite number, or None."""
+    """A finite number, or None; -0 is 0."""
     if not NUMBER.match(text) or not math.isfinite(float(text)):
         return None
-    return float(text)
+    return float(text) + 0.0
 
 
 def words(line):
