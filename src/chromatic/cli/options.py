@@ -245,6 +245,8 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
+        if Reading in groups.values():
+            _start_numba()
         for name, group in groups.items():
             given[name] = group(**{flag.name: given.pop(flag.name) for flag in fields(group)})
         command(**given)
@@ -253,6 +255,22 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
+
+
+def _start_numba() -> None:
+    """Import Numba without scipy.linalg, which it asks for BLAS: no kernel of ours needs it.
+
+    That is a seventh of what a command takes to start. Only commands may do it: in a user's process,
+    other kernels may call np.dot.
+    """
+    asked = "scipy.linalg.cython_blas"
+    if "numba" in sys.modules or asked in sys.modules:
+        return
+    sys.modules[asked] = None  # type: ignore[assignment]
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules[asked]
 
 
 @contextlib.contextmanager

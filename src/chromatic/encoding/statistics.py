@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,29 +112,36 @@ def smoothing_of(
     weight that makes the counts likeliest is sought between 0.1 and 1000, by golden section on its
     logarithm.
     """
-    from scipy.special import gammaln
-
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
     pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
     weights = np.bincount(place, times)
     c, p = np.divmod(pairs, int(counts.max()) + 1)
 
-    def unlikelihood(log_a: float) -> float:
-        a = np.exp(log_a)
-        terms = gammaln(p + a * prior) + gammaln(c - p + a * (1 - prior)) - gammaln(c + a)
-        constant = gammaln(a) - gammaln(a * prior) - gammaln(a * (1 - prior))
-        return -float((weights * (terms + constant)).sum())
-
+    weights = weights.astype(np.float64)
     low, high = np.log(SMOOTHING_BOUNDS)
     ratio = (np.sqrt(5) - 1) / 2
     while high - low > 1e-4:
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if unlikelihood(left) < unlikelihood(right):
+        if _log_likelihood(c, p, weights, np.exp(left), prior) > _log_likelihood(
+            c, p, weights, np.exp(right), prior
+        ):
             high = right
         else:
             low = left
     return float(np.exp((low + high) / 2))
+
+
+@kernel
+def _log_likelihood(counts, positives, weights, a, prior):  # type: ignore[no-untyped-def]
+    """Of beta-binomial counts whose rates have the prior as mean, and `a` as weight."""
+    constant = math.lgamma(a) - math.lgamma(a * prior) - math.lgamma(a * (1 - prior))
+    total = 0.0
+    for i in range(len(counts)):
+        c, p = counts[i], positives[i]
+        of_rows = math.lgamma(p + a * prior) + math.lgamma(c - p + a * (1 - prior)) - math.lgamma(c + a)
+        total += weights[i] * (of_rows + constant)
+    return total
 
 
 @kernel
