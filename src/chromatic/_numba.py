@@ -51,25 +51,31 @@ def _compile(function: Function, **options: Any) -> Function:
 RANKED = 192  # the longest slice that is sorted by ranks
 
 
+@inlined
+def rank_into(found, n, out, at):  # type: ignore[no-untyped-def]
+    """Put the first n elements of found, which are distinct, into out[at:at + n] in ascending order.
+
+    The place of one is the number of smaller ones: quadratic, but without a branch, several at a time.
+    """
+    for i in range(n):
+        x, rank = found[i], np.uint32(0)
+        for j in range(n):
+            rank += np.uint32(found[j] < x)
+        out[at + np.int64(rank)] = x
+
+
 @kernel
-def sort_slice(array, start, stop, spare):  # type: ignore[no-untyped-def]
+def sort_slice(array, start, stop, spare, distinct):  # type: ignore[no-untyped-def]
     """Sort array[start:stop] in place; `spare` has room for RANKED elements, of the array's type.
 
-    The place of an element is the number of those before it: quadratic, but without a branch and eight
-    at a time, which up to RANKED is several times faster than anything that branches. Longer slices
-    are sorted by a heap.
+    By ranks where it is short, which up to RANKED is several times faster than anything that branches;
+    else by a heap. What is there twice must not be sorted by ranks: it has to be told by `distinct`.
     """
     n = stop - start
-    if n <= RANKED:
+    if distinct and n <= RANKED:
         for i in range(n):
             spare[i] = array[start + i]
-        for i in range(n):
-            x, rank = spare[i], np.uint32(0)
-            for j in range(i):
-                rank += np.uint32(spare[j] <= x)
-            for j in range(i + 1, n):
-                rank += np.uint32(spare[j] < x)
-            array[start + np.int64(rank)] = x
+        rank_into(spare, n, array, start)
         return
     for root in range(n // 2 - 1, -1, -1):
         _sift(array, start, root, n)

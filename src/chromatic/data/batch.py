@@ -245,7 +245,7 @@ def _sort_row(ids, start, stop, keys, spare):  # type: ignore[no-untyped-def]
     """Put (id, place in the row) of ids[start:stop] into keys, each in one word, and sort them."""
     for i in range(start, stop):
         keys[i - start] = (np.uint64(ids[i]) << np.uint64(32)) | np.uint64(i - start)
-    sort_slice(keys, 0, stop - start, spare)
+    sort_slice(keys, 0, stop - start, spare, True)
 
 
 @kernel

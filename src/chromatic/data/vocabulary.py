@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import RANKED, kernel, prefetch, sort_slice
+from chromatic._numba import RANKED, kernel, prefetch, rank_into, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
 from chromatic.data.counting import Counted, count, is_narrow
@@ -332,23 +332,30 @@ def _encode_rows(indptr, ids, value_at, values, slots, spare, n_sparse, ends, de
     at = v = np.int64(0)
     for row in range(len(indptr) - 1):
         start = at
+        short = indptr[row + 1] - indptr[row] <= RANKED
         for i in range(indptr[row], indptr[row + 1]):
-            if i + 16 < len(ids):
-                prefetch(slots, np.int64(ids[i + 16]))
+            if i + 32 < len(ids):
+                prefetch(slots, np.int64(ids[i + 32]))
             slot = slots[ids[i]] if ids[i] < len(slots) else MISSING
             value = 1.0
             if v < len(value_at) and value_at[v] == i:
                 value = values[v]
                 v += 1
-            if slot == MISSING:
-                unseen[row] += np.uint32(1)
-                totals[2] += 1
-            elif slot < n_sparse:
-                ids[at] = slot
+            if slot < n_sparse:
+                if short:
+                    spare[at - start] = slot
+                else:
+                    ids[at] = slot
                 at += 1
                 totals[1] += value != 1.0
+            elif slot == MISSING:
+                unseen[row] += np.uint32(1)
+                totals[2] += 1
             else:
                 dense[row, np.int64(slot) - n_sparse] = value
-        sort_slice(ids, start, at, spare)
+        if short:
+            rank_into(spare, at - start, ids, start)
+        else:
+            sort_slice(ids, start, at, spare, False)
         ends[row] = at
     totals[0] = at

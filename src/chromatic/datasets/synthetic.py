@@ -182,7 +182,7 @@ def _write_rows(start, stop, seed, drawing, dense, label, features, spare, out):
     for t in range(start, stop):
         row = _mix(_mix(seed) + U64(t) * _ROW)
         n = _draw_features(row, np.int64(t), seed, drawing, features)
-        sort_slice(features, 0, n, spare)
+        sort_slice(features, 0, n, spare, False)
         line = at
         at, score = _write_dense(row, dense, label, out, at + 1)
         previous = np.int64(0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch
+from chromatic._numba import inlined, kernel, prefetch, rank_into
 from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
@@ -207,13 +207,13 @@ def _encode(indptr, codes, fold, tables, values, spare, out_indptr, out, out_val
             if with_values:
                 found_values[n] = values[code, fold[row]]
             n += 1
-        for i in range(n):
-            x, rank = found[i], np.uint32(0)
-            for j in range(n):
-                rank += np.uint32(found[j] < x)
-            out[at + np.int64(rank)] = x
-            if with_values:
+        if with_values:
+            for i in range(n):
+                rank = np.uint32(0)
+                for j in range(n):
+                    rank += np.uint32(found[j] < found[i])
                 out_values[at + np.int64(rank)] = found_values[i]
+        rank_into(found, n, out, at)
         at += n
         out_indptr[row + 1] = at
 

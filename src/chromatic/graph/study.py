@@ -202,4 +202,4 @@ def _split(rows: Rows, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
 @kernel
 def _sort_rows(indptr, codes, spare):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
-        sort_slice(codes, indptr[row], indptr[row + 1], spare)
+        sort_slice(codes, indptr[row], indptr[row + 1], spare, True)
