@@ -7,6 +7,7 @@ import contextlib
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,13 +63,16 @@ def command_of(name, rows, model, folder):
     """A command, and the files that it writes."""
     files = {
         "fit": "m.chroma",
+        "fit from disk": "m.chroma",
         "transform": "columns.svm",
         "convert": "rows.parquet",
         "evaluate": "grid.parquet",
     }
     out = folder / files.get(name, "table-graph.md")
+    fit_from_disk = ["fit", rows, "-o", out, "--budget", 64, "--memory", "1G"]
     commands = {
         "fit": ["fit", rows, "-o", out, "--budget", 64],
+        "fit from disk": [*fit_from_disk, "--cache", folder / "cache"],
         "transform": ["transform", model, rows, "-o", out],
         "convert": ["convert", rows, "-o", out],
         "evaluate": [
@@ -106,7 +110,7 @@ def kill_sometime(process, folder, draw, seconds):
     process.communicate()
 
 
-@pytest.mark.parametrize("name", ["fit", "transform", "convert", "evaluate", "reproduce"])
+@pytest.mark.parametrize("name", ["fit", "fit from disk", "transform", "convert", "evaluate", "reproduce"])
 def test_a_killed_command_leaves_the_old_file_or_the_whole_new_one(name, rows, model, tmp_path):
     draw = random.Random(name)
     args, out = command_of(name, rows, model, tmp_path)
@@ -121,6 +125,8 @@ def test_a_killed_command_leaves_the_old_file_or_the_whole_new_one(name, rows, m
                 path.unlink()
         if not keeps_results:
             out.write_bytes(OLD)
+        if draw.random() < 0.7:
+            shutil.rmtree(tmp_path / "cache", ignore_errors=True)
         kill_sometime(start(args), tmp_path, draw, seconds)
         if not keeps_results:
             assert out.read_bytes() in (OLD, whole)
@@ -128,7 +134,7 @@ def test_a_killed_command_leaves_the_old_file_or_the_whole_new_one(name, rows, m
             if path.read_bytes() != OLD:
                 pq.read_table(path)
     assert run(*args)[0] == 0
-    assert parts(tmp_path) == []
+    assert list(tmp_path.rglob("*.part")) == []
     assert out.read_bytes() == whole or name == "evaluate"
 
 

@@ -133,7 +133,8 @@ class Reader:
                 reader = text_readers.setdefault(
                     format, TextReader(format, self.features, self.on_bad_line)
                 )
-                yield from reader.batches(chunks_of_lines(path, file, self.chunk_size), self.threads)
+                chunks = chunks_of_lines(path, file, self.chunk_size, lambda: reader.features == "string")
+                yield from reader.batches(chunks, self.threads)
 
     def _read_tables(self, path: str, file: Any, format: str) -> list[Batch]:
         from chromatic.data.tables import batch_of_table, label_of, pieces, read_tables

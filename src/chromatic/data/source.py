@@ -171,11 +171,18 @@ def total_size(paths: list[str]) -> int | None:
         return None
 
 
-def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> Iterator[Chunk]:
-    """Cut a file into chunks of whole lines of about `size` bytes; a line may be longer."""
+def chunks_of_lines(
+    path: str, file: io.BufferedReader, size: int = CHUNK, grow: Callable[[], bool] = lambda: False
+) -> Iterator[Chunk]:
+    """Cut a file into chunks of whole lines of about `size` bytes; a line may be longer.
+
+    Where they may grow, a chunk is a quarter of what came before, from size to four times that: the
+    distinct strings of a chunk are gathered, and chunks share most of them.
+    """
     rest = file.read(3)
     rest = b"" if rest == b"\xef\xbb\xbf" else rest  # a byte order mark is no text
-    room = max(size, 64)
+    room = smallest = max(size, 64)
+    before = 0
     buffers = Buffers()
     while True:
         buffer = buffers.take(room + 1 + PADDING)
@@ -197,7 +204,9 @@ def chunks_of_lines(path: str, file: io.BufferedReader, size: int = CHUNK) -> It
         cut = _last_newline(view, filled) + 1
         rest = bytes(view[cut:filled])
         if cut:
-            room = max(size, 64, 2 * len(rest))
+            before += cut
+            target = min(max(smallest, before // 4), 4 * smallest) if grow() else smallest
+            room = max(target, 2 * len(rest))
             yield Chunk(path, _padded(buffer, cut), buffer, buffers)
         else:
             room *= 2
