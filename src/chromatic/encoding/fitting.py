@@ -241,6 +241,11 @@ class _Job:
     settings: Settings
     threads: int
 
+    def check_memory(self, needed: int) -> None:
+        """Refuse to begin what will not fit, where memory is limited."""
+        if isinstance(self.data.rows, StoredRows):
+            self.data.rows.memory.check(needed, "counting labels")
+
     def kept(self) -> Iterator[tuple[slice, Rows]]:
         """The training rows without collisions, some rows at a time."""
 
@@ -304,14 +309,12 @@ def _labels(y: npt.NDArray[np.float64] | None, n_rows: int, settings: Settings) 
 
 def _fit_submodular(job: _Job) -> tuple[SubmodularEncoding, EncodeKept, float]:
     settings, vocabulary = job.settings, job.data.vocabulary
-    # Only folds are counted apart, and a feature of one row is in one fold. Codes descend with counts,
-    # but for the fields of tables.
+    # A feature of one row is in one fold. Codes descend with the counts of the vocabulary's own rows, but
+    # for the fields of tables.
     n_several = len(vocabulary)
-    if job.n_folds > 1 and vocabulary.fields is None:
+    if job.n_folds > 1 and vocabulary.fields is None and vocabulary.n_rows == job.data.rows.n_rows:
         n_several = int(np.searchsorted(-vocabulary.counts, -1))
-    if isinstance(job.data.rows, StoredRows):
-        n_bytes = 12 * job.n_folds * n_several + 30 * len(vocabulary)
-        job.data.rows.memory.check(n_bytes, "counting labels")
+    job.check_memory(12 * job.n_folds * n_several + 30 * len(vocabulary))
     counted = LabelCounts.zeros(n_several, len(vocabulary) - n_several, job.n_folds)
     for here, kept in job.kept():
         counted.add(kept, job.labels[here] == 1, job.fold[here])
@@ -361,6 +364,7 @@ def out_of_fold_columns(encoding: SubmodularEncoding, counted: LabelCounts, sett
 
 def _fit_target(job: _Job) -> tuple[TargetEncoding, EncodeKept, float | None]:
     labels, settings = job.labels, job.settings
+    job.check_memory(60 * job.n_folds * len(job.data.vocabulary))
     sums = LabelMoments.zeros(len(job.data.vocabulary), job.n_folds)
     for here, kept in job.kept():
         sums.add(kept, labels[here], job.fold[here])
