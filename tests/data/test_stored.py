@@ -111,9 +111,21 @@ def test_sizes_that_are_none_are_refused(size):
         parse_size(size)
 
 
-def test_a_file_that_is_cut_while_it_is_used_is_said(tmp_path):
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_file_that_is_damaged_while_it_is_used_is_said(tmp_path, damage):
     blocks = Blocks(tmp_path / "blocks")
     blocks.append({"codes": np.arange(1000)})
-    os.truncate(tmp_path / "blocks", 100)
-    with pytest.raises(InputError, match="cut short"):
+    with open(tmp_path / "blocks", "r+b") as file:
+        if damage == "cut":
+            file.truncate(100)
+        else:
+            file.seek(4000)
+            file.write(b"!")
+    with pytest.raises(InputError, match="is damaged"):
         Blocks(tmp_path / "blocks", blocks.index).read(0)
+
+
+def test_a_cache_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="--cache"), limited("1G", str(tmp_path / "file")):
+        pass

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.hashing import hash_spans
 from chromatic.errors import InputError
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -40,19 +41,21 @@ class Blocks:
         self._file.seek(0, os.SEEK_END)
         placed = {}
         for name, array in arrays.items():
-            placed[name] = [array.dtype.str, list(array.shape), self._file.tell()]
-            self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            placed[name] = [array.dtype.str, list(array.shape), self._file.tell(), _checksum(content)]
+            self._file.write(content.data)
         self._file.flush()
         self.index.append({"arrays": placed, **facts})
 
     def read(self, i: int) -> Arrays:
-        """The arrays of the i-th block."""
+        """The arrays of the i-th block, checked: kernels will trust them."""
         arrays = {}
-        for name, (kind, shape, offset) in self.index[i]["arrays"].items():
+        for name, (kind, shape, offset, checksum) in self.index[i]["arrays"].items():
             array = np.empty(shape, kind)
+            content = array.reshape(-1).view(np.uint8)
             self._file.seek(offset)
-            if self._file.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:
-                raise InputError(f"{self.path}: was cut short while it was used; run the command again")
+            if self._file.readinto(content.data) != array.nbytes or _checksum(content) != checksum:
+                raise InputError(f"{self.path}: is damaged; remove it, and run the command again")
             arrays[name] = array
         return arrays
 
@@ -63,3 +66,7 @@ class Blocks:
     def largest(self, fact: str) -> int:
         """The largest of a number over all blocks, 0 where there are none."""
         return max((block[fact] for block in self.index), default=0)
+
+
+def _checksum(content: npt.NDArray[np.uint8]) -> int:
+    return int(hash_spans(content, np.array([0]), np.array([len(content)]))[0])

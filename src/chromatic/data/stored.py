@@ -64,11 +64,13 @@ def limited(size: str, cache: str | None = None) -> Iterator[Memory]:
     """A job that keeps within so much memory; nothing but the cache is left of it on disk."""
     folder = cache_folder() / "rows" if cache is None else Path(cache)
     limit = parse_size(size)
-    try:
-        with scratch_folder(folder) as scratch:
-            yield Memory(limit, folder, scratch)
-    except PermissionError as error:
-        raise InputError(f"{folder}: cannot be written; name another folder as the cache") from error
+    with contextlib.ExitStack() as stack:
+        try:
+            scratch = stack.enter_context(scratch_folder(folder))
+        except OSError as error:
+            problem = f"cannot be written ({error.strerror}); name another folder with --cache"
+            raise InputError(f"{folder}: {problem}") from error
+        yield Memory(limit, folder, scratch)
 
 
 def parse_size(text: str) -> int:
