@@ -22,7 +22,7 @@ from chromatic.data import Reader
 from chromatic.errors import InputError
 
 KILLS = int(os.environ.get("KILLS", "5"))
-COMMAND = [sys.executable, "-c", "from chromatic.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from chromatic.cli import run; run()"]
 OLD = b"what was there before"
 LOW_MEMORY = "memory ran out; give the process more, or let it work from disk with --memory"
 

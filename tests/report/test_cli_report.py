@@ -27,9 +27,9 @@ def test_the_command_writes_a_page_and_needs_no_scikit_learn(folder):
     assert "model.chroma" in page and "Furthest off" in page
     assert run(folder, "report", "model.chroma", "-o", "-").stdout.startswith("<!doctype html>")
     loaded = (
-        "import sys; from chromatic.cli import main\n"
+        "import sys; from chromatic.cli.main import main\n"
         "sys.argv = ['chromatic', 'report', 'model.chroma', '-o', 'again.html']\n"
-        "try: main.main()\nexcept SystemExit: pass\n"
+        "try: main()\nexcept SystemExit: pass\n"
         "assert 'sklearn' not in sys.modules and 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", loaded], cwd=folder, check=True, timeout=120)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import signal
 
 
-def main() -> None:
+def run() -> None:
     """The entry point of the command `chromatic`; Ctrl-C ends it quietly, also while it is imported."""
     hears = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from chromatic.cli.main import main as run
+    from chromatic.cli.main import main
 
     signal.signal(signal.SIGINT, hears)
-    run()
+    main()

@@ -60,11 +60,21 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except BrokenPipeError:  # the reader of our output went away, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(141)
-        except (MemoryError, OSError) as error:
-            no_memory = isinstance(error, MemoryError) or error.errno == errno.ENOMEM
-            _fail(f"memory ran out; {MORE_MEMORY}" if no_memory else str(error), 1)
+        except (MemoryError, OSError, ImportError) as error:
+            if _is_lack_of_memory(error):
+                _fail(f"memory ran out; {MORE_MEMORY}", 1)
+            if isinstance(error, ImportError):
+                raise
+            _fail(str(error), 1)
 
     return run
+
+
+def _is_lack_of_memory(error: Exception) -> bool:
+    """Of an array, of the system, or of a library that is imported when it is first used."""
+    of_system = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    of_library = isinstance(error, ImportError) and "failed to map segment" in str(error)
+    return isinstance(error, MemoryError) or of_system or of_library
 
 
 def _give_back_memory() -> None:
