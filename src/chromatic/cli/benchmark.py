@@ -42,6 +42,7 @@ def benchmark(
 
     Example: chromatic benchmark read --rows 500000 --results results.jsonl
     """
+    from chromatic._files import check_target
     from chromatic._threads import thread_count
     from chromatic.benchmarks import contests, growth, table
     from chromatic.benchmarks.data import files
@@ -52,6 +53,9 @@ def benchmark(
         raise InputError(f"the runs are {runs}; expected 1 or more")
     if rows is not None and rows < 1:
         raise InputError(f"the rows are {rows}; expected 1 or more")
+    for path in (results, plot):
+        if path is not None:
+            check_target(path)
     if name == "table":
         found = table.run(rows, npm, full, runs, _say)
         if results is not None:

@@ -7,6 +7,7 @@ import functools
 import inspect
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
@@ -53,15 +54,23 @@ class Reading:
     on_bad_line: Annotated[str, typer.Option(help="raise, or skip bad lines and say how many.")] = "raise"
     threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None
 
+    def check_paths(self, paths: list[str]) -> None:
+        """Refuse files that are not there, before the work on others."""
+        from chromatic.errors import InputError, in_file
+
+        if paths.count("-") > 1:
+            raise InputError("standard input (-) is named twice; expected it once at most")
+        for path in paths:
+            if path != "-" and not os.path.exists(path):
+                raise in_file(path, None, "no such file; check the path")
+
     @contextlib.contextmanager
     def reader(self, paths: list[str]) -> Iterator[Reader]:
         """A reader with these flags that shows on a terminal how far it is."""
         from chromatic.data import Reader
         from chromatic.data.source import total_size
-        from chromatic.errors import InputError
 
-        if paths.count("-") > 1:
-            raise InputError("standard input (-) is named twice; expected it once at most")
+        self.check_paths(paths)
         with progress_bar("reading", total_size(paths)) as progress:
             yield Reader(
                 self.format,
@@ -166,6 +175,21 @@ class Fitting(Learning):
         chosen["random_state"] = chosen.pop("seed")
         return chosen
 
+    def check_memory(self, *formats: str | None) -> None:
+        """Refuse, before any work, what --memory cannot hold to."""
+        from chromatic.errors import InputError
+
+        if self.memory is None:
+            if self.cache is not None:
+                raise InputError("--cache is of no use without --memory; expected both, or neither")
+            return
+        self.settings.check_for_disk()
+        if self.values != "elide":
+            raise InputError(f"--values {self.values} needs all rows in memory; expected no --memory")
+        for format in formats:
+            if format in ("parquet", "npz"):
+                raise InputError(f"{format} is held as a whole; expected svmlight, vw, or no --memory")
+
     @contextlib.contextmanager
     def fit(self, train: list[str], reading: Reading) -> Iterator[Fitted]:
         """Read data, say what was left out, and fit; the training rows are there within the block."""
@@ -183,8 +207,6 @@ class Fitting(Learning):
     def _read(
         self, reader: Reader, train: list[str], stack: contextlib.ExitStack
     ) -> Dataset | StoredDataset:
-        from chromatic.errors import InputError
-
         learning: dict[str, Any] = {
             "dense_threshold": self.dense_threshold,
             "min_count": self.min_count,
@@ -195,8 +217,6 @@ class Fitting(Learning):
             return reader.read(train, values=self.values, **learning)
         from chromatic.data.stored import limited, read_stored
 
-        if self.values != "elide":
-            raise InputError(f"--values {self.values} needs all rows in memory; expected no --memory")
         return read_stored(reader, train, stack.enter_context(limited(self.memory, self.cache)), **learning)
 
 

@@ -68,7 +68,7 @@ def color_stored(
 def color_by_bitsets(rows: StoredRows, indptr: Integers, work: Greedy, entries: int) -> None:
     """Color with a bitset for each row, and the columns of so many entries at a time."""
     ranges = _ranges(indptr, entries)
-    log.info("colors: a bitset for each row, %d passes", len(ranges))
+    log.info("colors: a bitset for each row, passes: %d", len(ranges))
     work.make_bitsets(rows.n_rows)
     for first, stop in ranges:
         columns = transpose_range(rows.pieces(), indptr, first, stop)
@@ -78,7 +78,7 @@ def color_by_bitsets(rows: StoredRows, indptr: Integers, work: Greedy, entries: 
 def color_by_links(rows: StoredRows, indptr: Integers, work: Greedy, words: int, entries: int) -> bool:
     """Color with bitsets of so many entries at a time; False where they have too few words."""
     ranges = _ranges(indptr, entries)
-    log.info("colors: a bitset for each entry, %d passes", len(ranges))
+    log.info("colors: a bitset for each entry, passes: %d", len(ranges))
     ends = indptr[[stop for _, stop in ranges]]
     post = [rows.memory.scratch / f"bitsets-{words}-{k}" for k in range(len(ranges))]
     for k, (first, stop) in enumerate(ranges):

@@ -55,7 +55,7 @@ class Blocks:
             content = array.reshape(-1).view(np.uint8)
             self._file.seek(offset)
             if self._file.readinto(content.data) != array.nbytes or _checksum(content) != checksum:
-                raise InputError(f"{self.path}: is damaged; remove it, and run the command again")
+                raise InputError(f"{self.path}: is damaged; run the command again to make it anew")
             arrays[name] = array
         return arrays
 

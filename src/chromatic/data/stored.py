@@ -34,6 +34,7 @@ from chromatic.errors import InputError
 log = logging.getLogger("chromatic")
 
 VERSION = 1  # of the file of batches
+LEAST = 180 << 20  # bytes that a job has before there is any data
 HEAD = 1 << 16  # bytes of a file that must be the same
 
 
@@ -53,9 +54,10 @@ class Memory:
         """Refuse to begin what will not fit."""
         left = self.left()
         if needed > left:
+            enough = (self.limit + needed - left >> 20) + 1
             raise InputError(
                 f"{what} needs {needed >> 20:,} MB and {max(left, 0) >> 20:,} MB are left; expected more "
-                "--memory"
+                f"--memory, {enough}M for this step"
             )
 
 
@@ -64,6 +66,11 @@ def limited(size: str, cache: str | None = None) -> Iterator[Memory]:
     """A job that keeps within so much memory; nothing but the cache is left of it on disk."""
     folder = cache_folder() / "rows" if cache is None else Path(cache)
     limit = parse_size(size)
+    if limit < LEAST:
+        raise InputError(
+            f"the memory is {size}, and Python with its libraries takes {LEAST >> 20} MB; expected more "
+            "--memory"
+        )
     with contextlib.ExitStack() as stack:
         try:
             scratch = stack.enter_context(scratch_folder(folder))
@@ -100,7 +107,11 @@ class StoredBatches:
 
     def __iter__(self) -> Iterator[Batch]:
         for i in range(len(self.blocks)):
-            arrays, facts = self.blocks.read(i), self.blocks.index[i]
+            try:
+                arrays, facts = self.blocks.read(i), self.blocks.index[i]
+            except InputError:  # the next run is to parse anew
+                Path(self.blocks.path).with_name("index.json").unlink(missing_ok=True)
+                raise
             yield replace(
                 _batch_of(arrays),
                 numeric_names=self.numeric_names,

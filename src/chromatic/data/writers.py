@@ -84,7 +84,7 @@ def format_to_write(path: str, format: str | None = None) -> str:
         known = ", ".join(suffix for suffix, format in SUFFIXES.items() if format in WRITE_FORMATS)
         raise InputError(
             f"cannot tell the format to write from the name {path!r}; expected one of {known}, or name "
-            "the format"
+            "the format (--to)"
         )
     return format
 

@@ -96,6 +96,14 @@ class Settings:
         if self.smoothing != "auto" and not (_is_number(self.smoothing) and float(self.smoothing) >= 0):
             raise InputError(f"smoothing is {self.smoothing!r}; expected 'auto', or 0 or more")
 
+    def check_for_disk(self) -> None:
+        """Refuse what cannot be fitted to rows that memory does not hold."""
+        if self.coloring == "uniform" or self.min_edge_count > 1:
+            raise InputError(
+                "a uniform coloring and min_edge_count above 1 need all rows in memory, and a graph; "
+                "expected another coloring, or no --memory"
+            )
+
     @classmethod
     def paper(cls, budget: int = 1024, seed: int = 0) -> Settings:
         """The paper's own setting."""
@@ -364,7 +372,7 @@ def out_of_fold_columns(encoding: SubmodularEncoding, counted: LabelCounts, sett
 
 def _fit_target(job: _Job) -> tuple[TargetEncoding, EncodeKept, float | None]:
     labels, settings = job.labels, job.settings
-    job.check_memory(60 * job.n_folds * len(job.data.vocabulary))
+    job.check_memory(100 * job.n_folds * len(job.data.vocabulary))
     sums = LabelMoments.zeros(len(job.data.vocabulary), job.n_folds)
     for here, kept in job.kept():
         sums.add(kept, labels[here], job.fold[here])
@@ -429,6 +437,7 @@ def color_rows(
 ) -> Coloring:
     """Color rows as the settings say; those in a file where they are, or, if that suffices, in memory."""
     if isinstance(rows, StoredRows):
+        settings.check_for_disk()
         needed, left = _bytes_in_memory(rows, vocabulary, settings), rows.memory.left()
         log.info("memory: %s MB to color in memory, %s MB are left", f"{needed >> 20:,}", f"{left >> 20:,}")
         if needed > left:
@@ -457,9 +466,6 @@ def _bytes_in_memory(rows: StoredRows, vocabulary: Vocabulary, settings: Setting
 
 
 def _color_stored(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> Coloring:
-    if settings.coloring == "uniform" or settings.min_edge_count > 1:
-        rows.memory.check(_bytes_in_memory(rows, vocabulary, settings), "a coloring of this kind")
-
     def paint(fit: str, palette: int | str, fields: npt.NDArray[np.int32] | None) -> Coloring:
         return color_stored(rows, vocabulary.counts, fit, palette, seed=settings.seed, fields=fields)
 
