@@ -18,7 +18,7 @@ import numpy.typing as npt
 from chromatic._files import replacing
 from chromatic.coloring import Coloring
 from chromatic.coloring.greedy import MOST_COLORS
-from chromatic.data.hashing import hash_spans
+from chromatic.data.hashing import hash_bytes
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
@@ -139,13 +139,9 @@ def checksum_of(facts: dict[str, Any], arrays: Arrays) -> str:
     parts = [json.dumps({**facts, "checksum": None}, sort_keys=True).encode()]
     for name, array in sorted(arrays.items()):
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        parts.append(f"{name} {array.dtype.str} {array.shape} {_hash(content):016x}".encode())
+        parts.append(f"{name} {array.dtype.str} {array.shape} {hash_bytes(content):016x}".encode())
     whole = np.frombuffer(b"\n".join(parts), np.uint8)
-    return f"{_hash(whole):016x}"
-
-
-def _hash(data: npt.NDArray[np.uint8]) -> int:
-    return int(hash_spans(data, np.array([0]), np.array([len(data)]))[0])
+    return f"{hash_bytes(whole):016x}"
 
 
 def _read(path: str) -> tuple[dict[str, Any], Arrays]:

@@ -39,7 +39,7 @@ def fit(
         to = format_to_write(encoded, to)
         check_target(encoded)
     check_target(output)
-    fitting.check_memory(to if encoded is not None else None)
+    fitting.check(to if encoded is not None else None)
     with fitting.fit(train, reading) as fitted:
         if encoded is not None and to is not None:
             _write_training_rows(fitted, encoded, to, thread_count(reading.threads))
@@ -71,8 +71,7 @@ def encode(
     suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
     names = "model.chroma", f"train{suffix}", f"test{suffix}"
     model, train_rows, test_rows = (os.path.join(output, name) for name in names)
-    fitting.settings  # noqa: B018 (what is wrong with the flags is told before the folder is made)
-    fitting.check_memory(to)
+    fitting.check(to)
     reading.check_paths([*train, *test])
     if os.path.isfile(output):
         raise InputError(f"{output}: is a file; expected a folder to write to")

@@ -175,15 +175,16 @@ class Fitting(Learning):
         chosen["random_state"] = chosen.pop("seed")
         return chosen
 
-    def check_memory(self, *formats: str | None) -> None:
-        """Refuse, before any work, what --memory cannot hold to."""
+    def check(self, *formats: str | None) -> None:
+        """Refuse, before any work, flags that make no sense, and what --memory cannot hold to."""
         from chromatic.errors import InputError
 
+        settings = self.settings
         if self.memory is None:
             if self.cache is not None:
                 raise InputError("--cache is of no use without --memory; expected both, or neither")
             return
-        self.settings.check_for_disk()
+        settings.check_for_disk()
         if self.values != "elide":
             raise InputError(f"--values {self.values} needs all rows in memory; expected no --memory")
         for format in formats:

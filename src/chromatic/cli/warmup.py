@@ -11,7 +11,6 @@ from typing import Any
 from chromatic.cli import options
 
 ROWS = 60
-ENCODINGS = ("submodular", "target", "frequency", "identity")
 
 
 def warmup() -> None:
@@ -21,6 +20,8 @@ def warmup() -> None:
 
     Example: chromatic warmup
     """
+    from chromatic.encoding.fitting import ENCODINGS
+
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for integers in (True, False):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.data.hashing import hash_spans
+from chromatic.data.hashing import hash_bytes
 from chromatic.errors import InputError
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -42,7 +42,7 @@ class Blocks:
         placed = {}
         for name, array in arrays.items():
             content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            placed[name] = [array.dtype.str, list(array.shape), self._file.tell(), _checksum(content)]
+            placed[name] = [array.dtype.str, list(array.shape), self._file.tell(), hash_bytes(content)]
             self._file.write(content.data)
         self._file.flush()
         self.index.append({"arrays": placed, **facts})
@@ -54,7 +54,7 @@ class Blocks:
             array = np.empty(shape, kind)
             content = array.reshape(-1).view(np.uint8)
             self._file.seek(offset)
-            if self._file.readinto(content.data) != array.nbytes or _checksum(content) != checksum:
+            if self._file.readinto(content.data) != array.nbytes or hash_bytes(content) != checksum:
                 raise InputError(f"{self.path}: is damaged; run the command again to make it anew")
             arrays[name] = array
         return arrays
@@ -66,7 +66,3 @@ class Blocks:
     def largest(self, fact: str) -> int:
         """The largest of a number over all blocks, 0 where there are none."""
         return max((block[fact] for block in self.index), default=0)
-
-
-def _checksum(content: npt.NDArray[np.uint8]) -> int:
-    return int(hash_spans(content, np.array([0]), np.array([len(content)]))[0])

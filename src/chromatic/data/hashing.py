@@ -36,6 +36,11 @@ def hash_spans(
     return out
 
 
+def hash_bytes(data: npt.NDArray[np.uint8]) -> int:
+    """XXH64 (seed 0) of all the bytes."""
+    return int(hash_spans(data, np.array([0]), np.array([len(data)]))[0])
+
+
 def mix_integers(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
     """The hash of an integer feature: the finalizer of SplitMix64 over value + 0x9E3779B97F4A7C15.
 

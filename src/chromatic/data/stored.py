@@ -86,8 +86,8 @@ def parse_size(text: str) -> int:
     >>> parse_size("1.5G"), parse_size("300M"), parse_size("4096")
     (1610612736, 314572800, 4096)
     """
-    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(text.strip().upper().removesuffix("B")[-1:], 0)
     number = text.strip().upper().removesuffix("B")
+    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(number[-1:], 0)
     try:
         size = float(number[:-1] if unit else number) * 2.0**unit
     except ValueError:

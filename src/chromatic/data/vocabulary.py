@@ -15,7 +15,7 @@ from chromatic._numba import RANKED, kernel, prefetch, rank_into, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
 from chromatic.data.counting import Counted, count, is_narrow
-from chromatic.data.hashing import MISSING, HashIndex, hash_spans, mix_integers
+from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, hash_spans, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
@@ -70,9 +70,7 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> int:
         """A hash of the sparse features in their order: two vocabularies with one hash code alike."""
-        data = self.keys.view(np.uint8)
-        [fingerprint] = hash_spans(data, np.array([0]), np.array([len(data)]))
-        return int(fingerprint)
+        return hash_bytes(self.keys.view(np.uint8))
 
     def encode(self, batches: list[Batch], threads: int = 1) -> Rows:
         """Code other data by this vocabulary; features that it does not know are counted.

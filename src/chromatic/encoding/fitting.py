@@ -460,7 +460,7 @@ def color_rows(
 
 def _bytes_in_memory(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> int:
     """What coloring stored rows in memory takes."""
-    palette = default_palette(settings, vocabulary) if settings.max_colors is None else settings.max_colors
+    palette = palette_of(settings, vocabulary)
     colors = palette if isinstance(palette, int) else 2 * rows.largest_nnz
     return rows.bytes_to_color(colors // 64 + 1)
 
@@ -478,7 +478,7 @@ def color_by(
     settings: Settings,
 ) -> Coloring:
     """Choose the palette and color; `paint` takes the fit, the palette, and the fields or None."""
-    palette = default_palette(settings, vocabulary) if settings.max_colors is None else settings.max_colors
+    palette = palette_of(settings, vocabulary)
     n_dense = len(vocabulary.dense_names)
     if palette == "paper":
         proper = paint(settings.coloring, "proper", None)
@@ -505,8 +505,10 @@ def _affordable(coloring: Coloring, settings: Settings, n_dense: int) -> Colorin
     return coloring
 
 
-def default_palette(settings: Settings, vocabulary: Vocabulary) -> int:
-    """The colors that suit the budget."""
+def palette_of(settings: Settings, vocabulary: Vocabulary) -> int | str:
+    """The most colors that are asked for, or, where none are, as many as suit the budget."""
+    if settings.max_colors is not None:
+        return settings.max_colors
     room = max(1, settings.budget - len(vocabulary.dense_names))
     if settings.encoding == "submodular":
         suits = min(max(64, settings.budget // 8), max(1, settings.budget // 2))

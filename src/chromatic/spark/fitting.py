@@ -22,9 +22,9 @@ from chromatic.encoding.fitting import (
     check_budget,
     color_by,
     color_rows,
-    default_palette,
     learn_submodular,
     out_of_fold_columns,
+    palette_of,
 )
 from chromatic.encoding.frequency import learn_frequency
 from chromatic.encoding.target import LabelMoments, TargetEncoding, moments_with_null
@@ -127,7 +127,7 @@ def _color(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, n_rows: int) ->
     size: Any = coded.agg(
         F.sum(F.size("codes").cast("long")).alias("entries"), F.max(F.size("codes")).alias("largest")
     ).first()
-    palette: Any = settings.max_colors or default_palette(settings, vocabulary)
+    palette = palette_of(settings, vocabulary)
     colors = palette if isinstance(palette, int) else max(1024, size["largest"])
     # Rows and their transpose, where they begin, and a bitset of colors for each: twice, while it widens.
     needed = 8 * size["entries"] + n_rows * (8 + 16 * (colors // 64 + 1)) + 24 * len(vocabulary)
