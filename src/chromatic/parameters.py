@@ -1,0 +1,277 @@
+"""Every parameter, said once: its name, type, allowed values, default and sentence.
+
+`Settings` is the table. The flags of commands and the Params of Spark are made from it; a test holds the
+signature and the docstring of `ChromaticEncoder` against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+
+from chromatic.errors import InputError
+from chromatic.registry import ENCODINGS
+
+Coloring = Literal["balanced", "first-fit", "random", "uniform", "fields"]
+Leakage = Literal["crossfit", "split", "none"]
+Quantizer = Literal["optimal", "greedy", "sort"]
+
+
+def _said(
+    sentence: str,
+    default: Any,
+    *,
+    group: str,
+    choices: tuple[str, ...] = (),
+    least: float | None = None,
+    python: str | None = None,
+    in_file: bool = True,
+) -> Any:
+    """Declare a field of `Settings`; `python` is its name in Python, where that is another."""
+    told = {"sentence": sentence, "group": group, "choices": choices, "least": least}
+    return field(default=default, metadata={**told, "python": python, "in_file": in_file})
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A row of the table."""
+
+    name: str
+    python: str  # the name in Python
+    flag: str  # the flag on the command line
+    spark: str  # the Param of Spark
+    kinds: tuple[type, ...]  # of int, float, str, bool and NoneType
+    choices: tuple[str, ...]  # the words that are allowed; empty where any text is
+    default: Any
+    sentence: str
+    group: str
+    least: float | None  # of numbers
+    in_file: bool  # whether a model file keeps it
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that the parameter cannot have."""
+        if not self._allows(value):
+            raise InputError(f"{self.name} is {value!r}; expected {self.allowed}")
+
+    def _allows(self, value: Any) -> bool:
+        if value is None:
+            return NoneType in self.kinds
+        if isinstance(value, str):
+            return str in self.kinds and (not self.choices or value in self.choices)
+        if isinstance(value, bool) or bool in self.kinds:
+            return bool in self.kinds and value in (True, False)
+        whole = int in self.kinds and isinstance(value, Integral)
+        real = float in self.kinds and isinstance(value, Real)
+        return (whole or real) and (value >= self.least if self.least is not None else value == value)
+
+    @property
+    def allowed(self) -> str:
+        """What a value may be, in words.
+
+        >>> [one.allowed for one in PARAMETERS if one.name in ("null", "folds", "smoothing", "names")]
+        ['drop or emit', 'a whole number from 1', 'a number from 0 or auto', 'True or False']
+        """
+        words = list(self.choices)
+        if bool in self.kinds:
+            words = ["True", "False"]
+        elif str in self.kinds and not words:
+            words = ["a text"]
+        elif int in self.kinds or float in self.kinds:
+            number = "a whole number" if int in self.kinds else "a number"
+            words.insert(0, number if self.least is None else f"{number} from {self.least:g}")
+        if NoneType in self.kinds:
+            words.append("None")
+        return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is fitted.
+
+    >>> Settings(budget=64).budget, Settings().dense_threshold
+    (64, 0.1)
+    """
+
+    budget: int = _said(
+        'The most columns, dense ones included; for "frequency", the most features kept.',
+        1024,
+        group="Columns",
+        least=1,
+    )
+    encoding: str = _said(
+        "How a color becomes columns: submodular (one-hot columns by mutual information with the label), "
+        "target (a number a color), frequency (an integer a color, for embeddings and trees) or identity "
+        "(the same, with every feature kept).",
+        "submodular",
+        group="Columns",
+        choices=tuple(ENCODINGS),
+    )
+    quantizer: Quantizer = _said(
+        "How the rates of a color are cut into bins: optimal (exact), greedy (the paper's) or sort.",
+        "optimal",
+        group="Columns",
+    )
+    null: Literal["drop", "emit"] = _said(
+        "What an absent color becomes: drop makes no column for it, emit makes one.",
+        "drop",
+        group="Columns",
+    )
+    min_gain: float | None = _said(
+        "What a column must tell of the label, in nats over all rows; by default half the logarithm of "
+        "the number of rows.",
+        None,
+        group="Columns",
+        least=0,
+    )
+    coloring: Coloring = _said(
+        "How features get their colors: balanced, first-fit, random, uniform (the paper's guarantee) or "
+        "fields (the columns of a table are the colors).",
+        "balanced",
+        group="Colors",
+    )
+    max_colors: int | Literal["proper", "paper"] | None = _said(
+        "The most colors: a number, proper (as many as no collision needs) or paper (proper, at most half "
+        "the budget); by default what suits the budget.",
+        None,
+        group="Colors",
+        least=1,
+    )
+    min_edge_count: int = _said(
+        "Only pairs of features seen in so many rows need different colors; above 1 the graph of these "
+        "pairs is built.",
+        1,
+        group="Colors",
+        least=1,
+    )
+    leakage: Leakage = _said(
+        "How training rows are kept from knowing their own labels: crossfit (encoded by the rates of the "
+        "other folds), split (some rows estimate, the others train) or none.",
+        "crossfit",
+        group="Labels",
+    )
+    folds: int = _said("The number of folds of crossfit.", 5, group="Labels", least=1)
+    split_rate: int = _said("With split, 2**-split_rate of the rows estimate.", 1, group="Labels", least=0)
+    smoothing: float | Literal["auto"] = _said(
+        "The pseudo-count of the overall rate; auto finds it by empirical Bayes.",
+        "auto",
+        group="Labels",
+        least=0,
+    )
+    unestimated: Literal["prior", "null"] = _said(
+        "What a feature counts as that no row estimates: prior (the overall rate) or null (absent).",
+        "prior",
+        group="Labels",
+    )
+    dense_threshold: float = _said(
+        "Features in more than this share of the rows are dense: they pass through with their values.",
+        0.1,
+        group="Features",
+        least=0,
+    )
+    min_count: int = _said("Sparse features in fewer rows are dropped.", 1, group="Features", least=1)
+    values: Literal["elide", "distinct"] = _said(
+        "What values of sparse features other than 1 become: elide counts them as presence, distinct "
+        "makes each value a feature of its own.",
+        "elide",
+        group="Features",
+    )
+    handle_unknown: Literal["ignore", "error"] = _said(
+        "What happens to features that were not in the training rows: ignore them, or refuse the rows "
+        "with an error.",
+        "ignore",
+        group="Features",
+    )
+    names: bool = _said("Keep the names of string features in the model.", True, group="Features")
+    memory: str | None = _said(
+        "Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.",
+        None,
+        group="Running",
+        in_file=False,
+    )
+    cache: str | None = _said(
+        "The folder of that cache; by default in the user's cache folder.",
+        None,
+        group="Running",
+        in_file=False,
+    )
+    threads: int | None = _said(
+        "The number of threads; by default all cores.",
+        None,
+        group="Running",
+        python="n_jobs",
+        in_file=False,
+    )
+    seed: int = _said(
+        "The seed of folds, halves and random colors.", 0, group="Running", python="random_state"
+    )
+    verbose: int = _said(
+        "Above 0, say what happens, through the logger chromatic.", 0, group="Running", in_file=False
+    )
+
+    def __post_init__(self) -> None:
+        for parameter in PARAMETERS:
+            parameter.check(getattr(self, parameter.name))
+        if self.coloring == "fields" and self.min_edge_count > 1:
+            raise InputError("min_edge_count is of no use where coloring is 'fields'; expected 1")
+        if self.leakage == "crossfit" and self.folds < 2:
+            raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
+        if self.leakage == "split" and not 1 <= self.split_rate <= 32:
+            raise InputError(f"split_rate is {self.split_rate}; expected 1 to 32")
+        if self.cache is not None and self.memory is None:
+            raise InputError("cache is of no use without memory; expected both, or neither")
+
+    @classmethod
+    def paper(cls, *budget: int, **others: Any) -> Self:
+        """Return the paper's own setting: first-fit, greedy, split, nothing smoothed."""
+        return cls(*budget, **{**PAPER, **others})
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """The parameters that a model file keeps, by their names in Python."""
+        return {one.python: getattr(self, one.name) for one in PARAMETERS if one.in_file}
+
+
+PAPER: dict[str, Any] = {
+    "coloring": "first-fit",
+    "max_colors": "paper",
+    "leakage": "split",
+    "smoothing": 0.0,
+    "quantizer": "greedy",
+    "null": "emit",
+    "min_gain": 0.0,
+    "unestimated": "null",
+}
+
+
+def _parameter(name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> Parameter:
+    options = get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)
+    words = tuple(word for option in options if get_origin(option) is Literal for word in get_args(option))
+    first, *others = name.split("_")
+    python = told["python"] or name
+    return Parameter(
+        name=name,
+        python=python,
+        flag="--" + name.replace("_", "-"),
+        spark=first + "".join(word.capitalize() for word in others),
+        kinds=tuple(str if get_origin(option) is Literal else option for option in options),
+        choices=told["choices"] or words,
+        default=default,
+        sentence=told["sentence"],
+        group=told["group"],
+        least=told["least"],
+        in_file=told["in_file"],
+    )
+
+
+def _table() -> tuple[Parameter, ...]:
+    hints = get_type_hints(Settings)
+    return tuple(
+        _parameter(one.name, one.default, hints[one.name], one.metadata) for one in fields(Settings)
+    )
+
+
+PARAMETERS = _table()
+DEFAULTS = Settings()
