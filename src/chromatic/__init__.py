@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chromatic.encoder import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
+    from chromatic.baselines import FrequencyEncoder, HashingEncoder
+    from chromatic.encoder import ChromaticEncoder, load
 
 __version__ = "0.1.0"
 __all__ = ["ChromaticEncoder", "FrequencyEncoder", "HashingEncoder", "load"]
@@ -15,9 +16,9 @@ def __getattr__(name: str) -> Any:
     """Import the encoders, and scikit-learn with them, when they are first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'chromatic' has no attribute {name!r}")
-    from chromatic import encoder
+    from chromatic import baselines, encoder
 
-    return getattr(encoder, name)
+    return getattr(encoder if hasattr(encoder, name) else baselines, name)
 
 
 def __dir__() -> list[str]:

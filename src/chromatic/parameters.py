@@ -224,9 +224,9 @@ class Settings:
             raise InputError("cache is of no use without memory; expected both, or neither")
 
     @classmethod
-    def paper(cls, *budget: int, **others: Any) -> Self:
+    def paper(cls, budget: int | None = None, **others: Any) -> Self:
         """Return the paper's own setting: first-fit, greedy, split, nothing smoothed."""
-        return cls(*budget, **{**PAPER, **others})
+        return cls(**PAPER | others | ({} if budget is None else {"budget": budget}))
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -275,3 +275,8 @@ def _table() -> tuple[Parameter, ...]:
 
 PARAMETERS = _table()
 DEFAULTS = Settings()
+
+
+def check_parameter(name: str, value: Any) -> None:
+    """Refuse a value that a parameter cannot have."""
+    next(one for one in PARAMETERS if one.name == name).check(value)

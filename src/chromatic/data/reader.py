@@ -81,10 +81,15 @@ class Reader:
             min_count=min_count,
             distinct_values=values == "distinct",
             keep_names=keep_names,
-            keep_fields=keep_fields or self.format == "criteo",
+            keep_fields=keep_fields or self.keeps_fields,
             threads=self.threads,
         )
         return Dataset(rows, vocabulary, left_out)
+
+    @property
+    def keeps_fields(self) -> bool:
+        """Whether the format has fields that are kept, whatever the coloring."""
+        return self.format == "criteo"
 
     @property
     def threads(self) -> int:

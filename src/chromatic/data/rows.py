@@ -49,6 +49,14 @@ class Rows:
                 ),
             )
 
+    def truncated(self, n_kept: int) -> Rows:
+        """Return the rows with only the features whose code is below n_kept."""
+        if n_kept >= self.n_features:
+            return self
+        kept = self.codes < n_kept
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return replace(self, indptr=before[self.indptr], codes=self.codes[kept])
+
     @property
     def average_nnz(self) -> float:
         """Sparse features per row."""

@@ -203,6 +203,15 @@ def of_counts(
     return vocabulary, sparse, dense
 
 
+def check_known(rows: Rows, handle_unknown: str) -> None:
+    """Refuse rows with features that the vocabulary does not know, where these are not to be ignored."""
+    if rows.unseen and handle_unknown == "error":
+        raise InputError(
+            f"{rows.unseen:,} features of {rows.n_rows:,} rows were not seen in training; expected known "
+            "ones, or handle_unknown='ignore'"
+        )
+
+
 def check_limits(dense_threshold: float, min_count: int) -> None:
     """Refuse limits that no count can be held against."""
     if min_count < 1:

@@ -1,6 +1,1 @@
-"""From colors to columns."""
-
-from chromatic.encoding.quantize import Groups, Quantization, quantize
-from chromatic.encoding.submodular import Codebook, learn_codebook
-
-__all__ = ["Codebook", "Groups", "Quantization", "learn_codebook", "quantize"]
+"""From colors to columns: one module for each encoding, and what they share."""

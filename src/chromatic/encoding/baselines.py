@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,8 @@ from chromatic.data.hashing import hash_spans, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import NO_COLUMN, Encoded, encode
-from chromatic.encoding.fitting import check_budget
+from chromatic.encoding.encoded import NO_COLUMN, Encoded, Tables, encode
+from chromatic.encoding.protocol import check_room
 
 U64 = np.uint64
 
@@ -27,17 +28,20 @@ class TruncatedEncoding:
     n_sparse_columns: int
 
     def encode(self, rows: Rows) -> Encoded:
-        """The columns of rows that this vocabulary codes; a column's number is its feature's code."""
+        """Return the columns of rows that the vocabulary codes; a column's number is its feature's code."""
         columns = np.arange(rows.n_features, dtype=np.int32)
         columns[self.n_sparse_columns :] = NO_COLUMN
-        return encode(rows, columns[:, None], n_columns=self.n_sparse_columns)
+        return encode(rows, Tables(columns[:, None]), n_columns=self.n_sparse_columns)
+
+    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        """Return the names of the features that are kept."""
+        return [called(self.vocabulary.name(code)) for code in range(self.n_sparse_columns)]
 
 
 def truncate(vocabulary: Vocabulary, budget: int) -> TruncatedEncoding:
     """Keep as many features as the budget has columns beside the dense ones."""
-    n_dense = len(vocabulary.dense_names)
-    check_budget(budget, n_dense)
-    return TruncatedEncoding(vocabulary, min(budget - n_dense, len(vocabulary)))
+    check_room(budget, vocabulary)
+    return TruncatedEncoding(vocabulary, min(budget - len(vocabulary.dense_names), len(vocabulary)))
 
 
 @dataclass(frozen=True)

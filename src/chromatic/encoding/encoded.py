@@ -1,10 +1,10 @@
-"""Rows as columns: what every encoding gives, and how it is made from a table of slots."""
+"""Rows as columns: what every encoding gives, and how it is made from tables of what features become."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,26 @@ from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 NO_COLUMN = np.int32(-1)
+
+
+class Tables(NamedTuple):
+    """What each feature becomes in each fold: features × folds, or × 1 where all folds agree."""
+
+    columns: npt.NDArray[np.int32]  # or NO_COLUMN
+    values: npt.NDArray[Any] | None = None  # None: every column holds 1
+    alone: npt.NDArray[np.int32] | None = None  # the columns of the features after these, in any fold
+
+    @property
+    def of_features(self) -> npt.NDArray[np.int32]:
+        """The column of each feature, where all folds agree."""
+        return self.columns[:, 0]
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """What kernels take: no array is missing, an empty one stands in."""
+        alone = np.empty(0, np.int32) if self.alone is None else self.alone
+        values = np.empty((0, self.columns.shape[1])) if self.values is None else self.values
+        return self.columns, alone, values
 
 
 @dataclass(frozen=True)
@@ -59,7 +79,8 @@ class Encoded:
         columns = np.empty(indptr[-1], np.int32)
         values = np.empty(indptr[-1])
         old = np.empty(0) if self.values is None else self.values.astype(np.float64)
-        _fold(self.indptr, self.columns, old, self.dense, self.n_sparse_columns, indptr, columns, values)
+        rows = self.indptr, self.columns, old
+        _fold(rows, self.dense, self.n_sparse_columns, (indptr, columns, values))
         nothing = np.empty((len(self.dense), 0))
         return Encoded(indptr, columns, values, self.n_columns, nothing)
 
@@ -132,40 +153,40 @@ def joined(pieces: list[Encoded]) -> Encoded:
 
 def encode(
     rows: Rows,
-    columns: npt.NDArray[np.int32],
+    tables: Tables,
     fold: npt.NDArray[np.int32] | None = None,
-    values: npt.NDArray[Any] | None = None,
     *,
     n_columns: int,
-    alone: npt.NDArray[np.int32] | None = None,
-    null: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
+    absent: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None,
 ) -> Encoded:
     """Replace the features of rows without collisions by columns, ascending within a row.
 
-    `columns` (and `values`) say what each feature becomes in each fold, features × folds (or × 1, for
-    all folds); the features after these have the columns `alone`, in any fold. With `null`, (colors of
-    the features, columns of absent colors), every color that a row has no feature of makes a column too.
+    `absent` are the colors of the features, and the column of each color where a row has none of its
+    features; without it, an absent color makes no column.
     """
     fold = np.zeros(rows.n_rows, np.int32) if fold is None else fold
-    per_row = 0 if null is None else len(null[1])
+    coded = rows.indptr, rows.codes, fold
     indptr = np.zeros(rows.n_rows + 1, np.int64)
-    out = np.empty(len(rows.codes) if null is None else per_row * rows.n_rows, np.int32)
-    found = np.empty(len(out) if values is not None else 0, np.float64 if values is None else values.dtype)
-    tables = columns, np.empty(0, np.int32) if alone is None else alone
-    if null is None:
-        table = np.empty((0, columns.shape[1]), found.dtype) if values is None else values
-        spare = np.empty(rows.largest_nnz, np.int32), np.empty(rows.largest_nnz, found.dtype)
-        _encode(rows.indptr, rows.codes, fold, tables, table, spare, indptr, out, found)
-    else:
-        present = np.empty(per_row, np.int32)
-        _encode_all_colors(rows.indptr, rows.codes, fold, tables, null[0], null[1], present, indptr, out)
+    if absent is not None:
+        out = np.empty(len(absent[1]) * rows.n_rows, np.int32)
+        _encode_all_colors(coded, tables.arrays, absent, np.empty(len(absent[1]), np.int32), (indptr, out))
+        return Encoded(indptr, out, None, n_columns, rows.dense)
+    out = np.empty(len(rows.codes), np.int32)
+    kind = np.float64 if tables.values is None else tables.values.dtype
+    values = np.empty(0 if tables.values is None else len(out), kind)
+    spare = np.empty(rows.largest_nnz, np.int32), np.empty(rows.largest_nnz, kind)
+    _encode(coded, tables.arrays, spare, (indptr, out, values))
     used = indptr[-1]
-    return Encoded(indptr, out[:used], found[:used] if values is not None else None, n_columns, rows.dense)
+    return Encoded(
+        indptr, out[:used], None if tables.values is None else values[:used], n_columns, rows.dense
+    )
 
 
 @kernel
-def _fold(indptr, columns, values, dense, first, out_indptr, out_columns, out_values):  # type: ignore[no-untyped-def]
+def _fold(rows, dense, first, out):  # type: ignore[no-untyped-def]
     """Copy rows, each followed by the dense columns that are not 0; no values means that all are 1."""
+    indptr, columns, values = rows
+    out_indptr, out_columns, out_values = out
     for row in range(len(indptr) - 1):
         at = out_indptr[row]
         for i in range(indptr[row], indptr[row + 1]):
@@ -181,17 +202,20 @@ def _fold(indptr, columns, values, dense, first, out_indptr, out_columns, out_va
 
 @inlined
 def _column(tables, code, fold):  # type: ignore[no-untyped-def]
-    columns, alone = tables
+    columns, alone, _ = tables
     if code >= len(columns):
         return alone[code - len(columns)]
     return columns[code, fold if columns.shape[1] > 1 else 0]
 
 
 @kernel
-def _encode(indptr, codes, fold, tables, values, spare, out_indptr, out, out_values):  # type: ignore[no-untyped-def]
+def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
     """The columns of a row are distinct, so the place of one is the number of smaller ones."""
+    indptr, codes, fold = rows
+    values = tables[2]
+    out_indptr, out_columns, out_values = out
     flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
-    found, found_values = spare
+    of_row, values_of_row = spare
     with_values = len(out_values) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
@@ -203,30 +227,33 @@ def _encode(indptr, codes, fold, tables, values, spare, out_indptr, out, out_val
             column = _column(tables, code, fold[row])
             if column == NO_COLUMN:
                 continue
-            found[n] = column
+            of_row[n] = column
             if with_values:
-                found_values[n] = values[code, fold[row]]
+                values_of_row[n] = values[code, fold[row]]
             n += 1
         if with_values:
             for i in range(n):
                 rank = np.uint32(0)
                 for j in range(n):
-                    rank += np.uint32(found[j] < found[i])
-                out_values[at + np.int64(rank)] = found_values[i]
-        rank_into(found, n, out, at)
+                    rank += np.uint32(of_row[j] < of_row[i])
+                out_values[at + np.int64(rank)] = values_of_row[i]
+        rank_into(of_row, n, out_columns, at)
         at += n
         out_indptr[row + 1] = at
 
 
 @kernel
-def _encode_all_colors(indptr, codes, fold, tables, colors, null_columns, present, out_indptr, out):  # type: ignore[no-untyped-def]
+def _encode_all_colors(rows, tables, absent, present, out):  # type: ignore[no-untyped-def]
     """One column of every color; as they ascend with the colors, they are in order."""
-    n_colors = len(null_columns)
+    indptr, codes, fold = rows
+    colors, absent_columns = absent
+    out_indptr, out_columns = out
+    n_colors = len(absent_columns)
     for row in range(len(indptr) - 1):
         for k in range(n_colors):
-            present[k] = null_columns[k]
+            present[k] = absent_columns[k]
         for i in range(indptr[row], indptr[row + 1]):
             present[colors[codes[i]]] = _column(tables, np.int64(codes[i]), fold[row])
         for k in range(n_colors):
-            out[row * n_colors + k] = present[k]
+            out_columns[row * n_colors + k] = present[k]
         out_indptr[row + 1] = (row + 1) * n_colors

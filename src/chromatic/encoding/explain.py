@@ -11,91 +11,86 @@ from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.baselines import TruncatedEncoding
-from chromatic.encoding.fitting import Encoding, SubmodularEncoding
+from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 
 
 def explain(encoding: Encoding, column: int) -> dict[str, Any]:
-    """The features of a one-hot column, the most frequent first, with their rows and smoothed rates.
+    """Return the features of a column, the most frequent first, with their rows and their measure.
 
-    `rows` are those that have a feature of the column, also where it lost to another of its color, and
-    `rate` is the mean of their smoothed rates. A dense column has its one feature and nothing else.
+    The measure is the smoothed rate of a feature or, where columns hold numbers, its value. `rows` are
+    those that have a feature of the column, also where it lost to another of its color; the column's
+    measure is the mean over them. A dense column has its one feature and nothing else.
     """
     vocabulary, n_sparse = encoding.vocabulary, encoding.n_sparse_columns
     n_columns = n_sparse + len(vocabulary.dense_names)
     if not isinstance(column, Integral) or not 0 <= column < n_columns:
         raise InputError(f"the column is {column!r}; expected a number from 0 to {n_columns - 1}")
+    measure = encoding.measure_key
     if column >= n_sparse:
-        name = _text(vocabulary.dense_names[int(column) - n_sparse])
-        nothing = {"color": None, "rate": None, "rows": None}
+        name = text_of(vocabulary.dense_names[int(column) - n_sparse])
+        nothing = {"color": None, measure: None, "rows": None}
         return {"column": int(column), **nothing, "features": [[name, None, None]]}
-    if not isinstance(encoding, SubmodularEncoding):
-        raise InputError("only columns of the submodular encoding stand for groups of features")
-    book = encoding.codebook
-    bin_ = int(np.flatnonzero(book.columns == column)[0])
-    codes = np.flatnonzero(encoding.columns == column)
-    counts, rates = vocabulary.counts[codes], book.rates[codes]
+    codes = np.flatnonzero(encoding.tables.of_features == column)
+    counts, measures = vocabulary.counts[codes], encoding.measure[codes]
     rows = int(counts.sum())
     return {
         "column": column,
-        "color": int(np.searchsorted(book.bin_starts, bin_, side="right")) - 1,
-        "rate": float((counts * rates).sum() / rows) if rows else None,
+        "color": int(encoding.column_colors[column]),
+        measure: float((counts * measures).sum() / rows) if rows else None,
         "rows": rows,
         "features": [
-            [_text(vocabulary.name(int(code))), int(count), float(rate)]
-            for code, count, rate in zip(codes, counts, rates, strict=True)
+            [text_of(vocabulary.name(int(code))), int(count), float(number)]
+            for code, count, number in zip(codes, counts, measures, strict=True)
         ],
     }
 
 
 def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
-    """Where a sparse feature went: its color and its column, None where that makes no column."""
+    """Return where a feature went: its color and its column, None where it makes no column."""
     name = feature if isinstance(feature, bytes) else str(feature).encode()
-    code = code_of(encoding.vocabulary, name)
-    if code is None and name in encoding.vocabulary.dense_names:
-        at = encoding.n_sparse_columns + encoding.vocabulary.dense_names.index(name)
-        return {"feature": _text(name), "color": None, "column": at, "count": None, "rate": None}
+    vocabulary = encoding.vocabulary
+    code = code_of(vocabulary, name)
+    if code is None and name in vocabulary.dense_names:
+        at = encoding.n_sparse_columns + vocabulary.dense_names.index(name)
+        place = {"color": None, "column": at, "count": None}
+        return {"feature": text_of(name), **place, encoding.measure_key: None}
     if code is None:
-        raise InputError(f"the feature {_text(name)!r} is not among the features of this model")
-    color = int(encoding.coloring.colors[code])
-    found: dict[str, Any] = {"feature": _text(name), "color": color, "column": color}
-    if isinstance(encoding, SubmodularEncoding):
-        column = int(encoding.columns[code])
-        found["column"] = column if column >= 0 else None
-    found["count"] = int(encoding.vocabulary.counts[code])
-    if isinstance(encoding, SubmodularEncoding):
-        found["rate"] = float(encoding.codebook.rates[code])
-    return found
+        raise InputError(
+            f"the feature {text_of(name)!r} is not among the features of this model; expected one of the "
+            "training rows"
+        )
+    column = int(encoding.tables.of_features[code])
+    return {
+        "feature": text_of(name),
+        "color": int(encoding.coloring.colors[code]),
+        "column": column if column >= 0 else None,
+        "count": int(vocabulary.counts[code]),
+        encoding.measure_key: float(encoding.measure[code]),
+    }
 
 
 def column_names(encoding: Encoding | TruncatedEncoding, matrix_names: Any = None) -> list[str]:
-    """A name for every column, dense ones last; `matrix_names` are those of the columns of a matrix."""
+    """Return a name for every column, dense ones last.
+
+    `matrix_names` are those of the columns of a matrix, whose features are the numbers of its columns.
+    """
     vocabulary = encoding.vocabulary
 
-    def name(feature: bytes) -> str:
-        return _text(feature) if matrix_names is None else str(matrix_names[int(feature)])
+    def called(feature: bytes) -> str:
+        return text_of(feature) if matrix_names is None else str(matrix_names[int(feature)])
 
-    if isinstance(encoding, TruncatedEncoding):
-        sparse = [name(vocabulary.name(code)) for code in range(encoding.n_sparse_columns)]
-    elif isinstance(encoding, SubmodularEncoding):
-        starts, columns = encoding.codebook.bin_starts, encoding.codebook.columns
-        colors = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        sparse = [
-            f"color{color}_bin{bin_ - starts[color]}"
-            for bin_, (color, column) in enumerate(zip(colors, columns, strict=True))
-            if column >= 0
-        ]
-    else:
-        sparse = [f"color{color}" for color in range(encoding.coloring.n_colors)]
-    numeric = [_text(feature) for feature in vocabulary.numeric_names]
-    return sparse + numeric + [name(feature) for feature in vocabulary.dense_names[len(numeric) :]]
+    numeric = [text_of(feature) for feature in vocabulary.numeric_names]
+    dense = [called(feature) for feature in vocabulary.dense_names[len(numeric) :]]
+    return encoding.column_names(called) + numeric + dense
 
 
 def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
-    """The code of a feature, None where it is not a sparse feature of the vocabulary."""
+    """Return the code of a feature, None where it is not a sparse feature of the vocabulary."""
     slot = vocabulary.find(Names.pack([name]))[0]
     return int(slot) if slot != MISSING and slot < len(vocabulary) else None
 
 
-def _text(name: bytes) -> str:
+def text_of(name: bytes) -> str:
+    """Return a name as text; bytes that are no UTF-8 are written as escapes."""
     return name.decode("utf-8", "backslashreplace")

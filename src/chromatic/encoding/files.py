@@ -10,7 +10,7 @@ from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.writers import TEXT, write, write_text
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.fitting import Encoding
+from chromatic.encoding.protocol import Encoding
 
 
 def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, threads: int) -> None:

@@ -17,8 +17,7 @@ from chromatic.data.batch import check_kind
 from chromatic.data.hashing import NOTHING, HashMap, mix_integers
 from chromatic.data.memory import batches_of
 from chromatic.encoding.encoded import NO_COLUMN
-from chromatic.encoding.fitting import Encoding, SubmodularEncoding
-from chromatic.encoding.frequency import FrequencyEncoding
+from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 
 U64 = np.uint64
@@ -42,15 +41,11 @@ class RowEncoder:
         self._values = _values(encoding)
         self._by_name = not vocabulary.integers
         self._map: HashMap | None = None
-        if vocabulary.bins is None and not (
-            isinstance(encoding, SubmodularEncoding) and encoding.null == "emit"
-        ):
+        if vocabulary.bins is None and encoding.absent is None:
             groups, self._colors, self._places = _groups(encoding)
             keys = np.concatenate((vocabulary.keys, vocabulary.dense_keys))
             hashes = keys if self._by_name else mix_integers(keys)
-            codes = np.arange(len(keys))
-            if isinstance(encoding, FrequencyEncoding):  # what was truncated is as if unseen
-                codes = np.delete(codes, np.flatnonzero(encoding.codes == 0))
+            codes = np.delete(np.arange(len(keys)), slice(encoding.n_kept, len(vocabulary)))
             self._map = HashMap(hashes[codes], (codes << 32 | groups[codes]).astype(np.uint64))
 
     def encode(self, tokens: Collection[Any]) -> npt.NDArray[Any]:
@@ -63,11 +58,11 @@ class RowEncoder:
         contents = self._find(tokens) if len(tokens) <= MOST_FEATURES else None
         if contents is None:
             return self._encode_as_many(tokens)
-        found = np.empty((2, len(tokens)), np.int32)
-        n = _resolve(contents, self._colors, self._places, found)
+        kept = np.empty((2, len(tokens)), np.int32)
+        n = _resolve(contents, self._colors, self._places, kept)
+        columns, codes = kept[:, :n]
         if self._values is None:
-            return found[0, :n]
-        columns, codes = found[:, :n]
+            return columns
         row = np.zeros(self._n_columns, self._values.dtype)
         row[columns] = self._values[codes]
         return row
@@ -104,37 +99,35 @@ class RowEncoder:
 
 
 def _values(encoding: Encoding) -> npt.NDArray[Any] | None:
-    """What a column holds where a feature is, by code, dense ones after the others; None for 1."""
-    if isinstance(encoding, SubmodularEncoding):
+    """Return what a column holds where a feature is, by code, dense ones last; None: always 1."""
+    values = encoding.tables.values
+    if values is None:
         return None
-    values = encoding.codes if isinstance(encoding, FrequencyEncoding) else encoding.values
-    return np.concatenate((values, np.ones(len(encoding.vocabulary.dense_keys), values.dtype)))
+    return np.concatenate((values[:, 0], np.ones(len(encoding.vocabulary.dense_keys), values.dtype)))
 
 
 def _groups(
     encoding: Encoding,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The group of each feature, and the color and the column of each group."""
+    """Return the group of each feature, and the color and the column of each group.
+
+    The groups are the columns, then for each color the features without a column, then the dense columns.
+    """
     n_colors, n_sparse = encoding.coloring.n_colors, encoding.n_sparse_columns
-    of_feature, colors = encoding.coloring.colors, np.arange(n_colors)
-    columns = colors
-    if isinstance(encoding, SubmodularEncoding):
-        book = encoding.codebook
-        of_feature = np.where(encoding.columns >= 0, encoding.columns, n_sparse + of_feature)
-        of_bin = np.repeat(colors, np.diff(book.bin_starts))
-        of_column = of_bin[np.argsort(book.columns, kind="stable")][-n_sparse:] if n_sparse else of_bin[:0]
-        columns = np.concatenate((np.arange(n_sparse), np.full(n_colors, NO_COLUMN)))
-        colors = np.concatenate((of_column, colors))
+    column = encoding.tables.of_features
+    of_feature = np.where(column >= 0, column, n_sparse + encoding.coloring.colors)
     dense = np.arange(len(encoding.vocabulary.dense_keys))  # a group, and a color, of its own each
+    colors = encoding.column_colors, np.arange(n_colors), n_colors + dense
+    columns = np.arange(n_sparse), np.full(n_colors, NO_COLUMN), n_sparse + dense
     return (
-        np.concatenate((of_feature, len(columns) + dense)),
-        np.concatenate((colors, n_colors + dense)).astype(np.int32),
-        np.concatenate((columns, n_sparse + dense)).astype(np.int32),
+        np.concatenate((of_feature, n_sparse + n_colors + dense)),
+        np.concatenate(colors).astype(np.int32),
+        np.concatenate(columns).astype(np.int32),
     )
 
 
 @kernel
-def _resolve(contents, colors, places, found):  # type: ignore[no-untyped-def]
+def _resolve(contents, colors, places, kept):  # type: ignore[no-untyped-def]
     """Columns, ascending, and codes of the features that are kept: of a color, the rarest."""
     n = np.int64(0)
     for i in range(len(contents)):
@@ -143,22 +136,22 @@ def _resolve(contents, colors, places, found):  # type: ignore[no-untyped-def]
         code = np.int32(contents[i] >> U64(32))
         group = np.int32(contents[i] & U64(0xFFFFFFFF))
         at = np.int64(0)
-        while at < n and colors[found[0, at]] != colors[group]:
+        while at < n and colors[kept[0, at]] != colors[group]:
             at += 1
         if at == n:
             n += 1
-        elif code <= found[1, at]:
+        elif code <= kept[1, at]:
             continue
-        found[0, at], found[1, at] = group, code
-    kept = np.int64(0)
+        kept[0, at], kept[1, at] = group, code
+    n_columns = np.int64(0)
     for i in range(n):
-        column, code = places[found[0, i]], found[1, i]
+        column, code = places[kept[0, i]], kept[1, i]
         if column < 0:
             continue
-        j = kept
-        while j > 0 and found[0, j - 1] > column:
-            found[0, j], found[1, j] = found[0, j - 1], found[1, j - 1]
+        j = n_columns
+        while j > 0 and kept[0, j - 1] > column:
+            kept[0, j], kept[1, j] = kept[0, j - 1], kept[1, j - 1]
             j -= 1
-        found[0, j], found[1, j] = column, code
-        kept += 1
-    return kept
+        kept[0, j], kept[1, j] = column, code
+        n_columns += 1
+    return n_columns

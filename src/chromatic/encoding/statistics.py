@@ -1,103 +1,175 @@
-"""What is counted before anything is encoded: positives, folds of rows, and how much to smooth."""
+"""What is summed over rows before anything is encoded, and how much to smooth it.
+
+A statistic holds numbers for each feature and fold. Two halves of the rows add up to the whole, so that it
+can be counted in memory, from disk or by the workers of Spark.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch
-from chromatic._threads import ordered_map
+from chromatic._numba import kernel, prefetch
 from chromatic.data.rows import Rows
+from chromatic.parameters import Settings
 
-U64 = np.uint64
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
 LOWER_HALF = np.int64(0xFFFFFFFF)
-PART_BITS = 5  # rows are numbered in parts by the top bits of their sums
 SMOOTHING_BOUNDS = (0.1, 1000.0)
 
 
-def packed(positives: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+class Extent(NamedTuple):
+    """How large a statistic is."""
+
+    n_features: int
+    n_folds: int
+    n_several: int  # features that may be in several rows; those after them are in one at most
+
+
+class Statistic(ABC):
+    """Numbers for each feature and fold, summed over rows."""
+
+    measures: ClassVar[tuple[str, ...]]  # what is summed; the first is the number of rows
+
+    @classmethod
+    @abstractmethod
+    def zeros(cls, extent: Extent) -> Self:
+        """Return the statistic of no rows."""
+
+    @staticmethod
+    @abstractmethod
+    def bytes_needed(extent: Extent) -> int:
+        """Return the memory that counting and learning from it take."""
+
+    @abstractmethod
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
+        """Add rows without collisions; those of a negative fold are left out."""
+
+    @abstractmethod
+    def cells(self) -> Floats:
+        """Return measures × (features + 1) × folds; the last of the features stands for all rows."""
+
+    @classmethod
+    @abstractmethod
+    def of_cells(cls, cells: Floats) -> Self:
+        """Return the statistic with these cells."""
+
+    @abstractmethod
+    def label_moments(self) -> tuple[float, float]:
+        """Return the mean and the variance of the labels of all rows."""
+
+
+def packed(positives: Integers, rows: Integers) -> Integers:
     """Rows and how many of them are positive in one word: sums and differences are those of both."""
     return rows + (positives << 32)
 
 
 @dataclass(frozen=True)
-class LabelCounts:
+class LabelCounts(Statistic):
     """How many rows of each fold have each feature, and how many of those are positive, `packed`.
 
     Most features are in one row only. They come after those of several, as codes descend with counts,
     and a byte tells all of one: 0 for none, 1 for a row, 3 for a positive row.
     """
 
-    several: npt.NDArray[np.int64]  # features of several rows × folds
+    measures = "rows", "positives"
+
+    several: Integers  # features of several rows × folds
     alone: npt.NDArray[np.uint8]  # the features after them
-    whole: npt.NDArray[np.int64]  # all rows of each fold
+    whole: Integers  # all rows of each fold
 
     @classmethod
-    def zeros(cls, n_several: int, n_alone: int, n_folds: int) -> LabelCounts:
+    def zeros(cls, extent: Extent) -> Self:
         return cls(
-            np.zeros((n_several, n_folds), np.int64),
-            np.zeros(n_alone, np.uint8),
-            np.zeros(n_folds, np.int64),
+            np.zeros((extent.n_several, extent.n_folds), np.int64),
+            np.zeros(extent.n_features - extent.n_several, np.uint8),
+            np.zeros(extent.n_folds, np.int64),
         )
 
-    def add(self, rows: Rows, positive: npt.NDArray[np.bool_], fold: npt.NDArray[np.int32]) -> None:
-        """Count some rows; those of a negative fold are left out."""
-        _count_labels(rows.indptr, rows.codes, positive, fold, self.several, self.alone, self.whole)
+    @staticmethod
+    def bytes_needed(extent: Extent) -> int:
+        return 12 * extent.n_folds * extent.n_several + 30 * extent.n_features
 
-    def totals(self) -> npt.NDArray[np.int64]:
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
+        _count_labels((rows.indptr, rows.codes), labels == 1, fold, (self.several, self.alone, self.whole))
+
+    def totals(self) -> Integers:
         """The counts of each feature in all folds, and those of all rows as the last element."""
         out = np.empty(len(self.several) + len(self.alone) + 1, np.int64)
         _add_folds(self.several, self.alone, out)
         out[-1] = self.whole.sum()
         return out
 
+    def cells(self) -> Floats:
+        if len(self.alone):
+            raise ValueError("features of one row are not told by fold; count them as those of several")
+        every = np.concatenate((self.several, self.whole[None]))
+        return np.stack((every & LOWER_HALF, every >> 32)).astype(np.float64)
 
-def row_hashes(sums: npt.NDArray[np.uint64], seed: int, threads: int = 1) -> npt.NDArray[np.uint64]:
-    """A hash of each row's sum of features, of its number among equal rows, and of the seed.
+    @classmethod
+    def of_cells(cls, cells: Floats) -> Self:
+        rows, positives = cells.astype(np.int64)
+        every = packed(positives, rows)
+        return cls(every[:-1], np.empty(0, np.uint8), every[-1])
 
-    The label plays no part. Equal rows are numbered, so that a feature that determines its row is still
-    spread over all folds.
-    """
-    number = np.empty(len(sums), np.uint32)
-    parts = (sums >> U64(64 - PART_BITS)).astype(np.uint8)
-
-    def number_part(part: int) -> None:
-        here = np.flatnonzero(parts == part)
-        here = here[np.argsort(sums[here], kind="stable")]
-        _number_runs(sums, here, number)
-
-    for _ in ordered_map(number_part, range(1 << PART_BITS), threads):
-        pass
-    return hashes_of_sums(sums, number, seed)
-
-
-def row_sums(rows: Rows, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """What tells rows apart: the sum of their features' mixed hashes, whatever their order."""
-    sums = np.empty(rows.n_rows, np.uint64)
-    _sum_keys(rows.indptr, rows.codes, keys, sums)
-    return sums
+    def label_moments(self) -> tuple[float, float]:
+        whole = int(self.whole.sum())
+        rows, positives = whole & int(LOWER_HALF), whole >> 32
+        mean = positives / rows if rows else 0.0
+        return mean, mean * (1 - mean)
 
 
-def hashes_of_sums(
-    sums: npt.NDArray[np.uint64], number: npt.NDArray[np.uint32], seed: int
-) -> npt.NDArray[np.uint64]:
-    """The hash of each row from its sum and from its number among the rows with that sum."""
-    out = np.empty(len(sums), np.uint64)
-    _mix_rows(sums, number, U64(seed & 0xFFFFFFFFFFFFFFFF), out)
-    return out
+@dataclass(frozen=True)
+class LabelMoments(Statistic):
+    """Rows, and the sums of their labels and of the squares."""
+
+    measures = "rows", "sum", "squares"
+
+    of_features: Floats  # 3 × features × folds
+    whole: Floats  # of all rows, 3 × folds
+
+    @classmethod
+    def zeros(cls, extent: Extent) -> Self:
+        return cls(np.zeros((3, extent.n_features, extent.n_folds)), np.zeros((3, extent.n_folds)))
+
+    @staticmethod
+    def bytes_needed(extent: Extent) -> int:
+        return 100 * extent.n_folds * extent.n_features
+
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
+        _add_moments((rows.indptr, rows.codes), labels, fold, self.of_features, self.whole)
+
+    def cells(self) -> Floats:
+        return np.concatenate((self.of_features, self.whole[:, None]), axis=1)
+
+    @classmethod
+    def of_cells(cls, cells: Floats) -> Self:
+        return cls(cells[:, :-1], cells[:, -1])
+
+    def label_moments(self) -> tuple[float, float]:
+        rows, total, squares = self.whole.sum(axis=1)
+        mean = total / rows if rows else 0.0
+        return float(mean), float(max(squares / rows - mean * mean, 0.0)) if rows else 0.0
 
 
-def folds_of(hashes: npt.NDArray[np.uint64], n_folds: int) -> npt.NDArray[np.int32]:
-    """The fold of each row, from the upper half of its hash."""
-    return (((hashes >> U64(32)) * U64(n_folds)) >> U64(32)).astype(np.int32)
-
-
-def estimating_half(hashes: npt.NDArray[np.uint64], rate: int) -> npt.NDArray[np.bool_]:
-    """Which rows estimate when 2**-rate of them do and the others train (the paper's split)."""
-    return np.asarray(hashes >> U64(64 - rate) == 0)
+def chosen_smoothing(
+    settings: Settings,
+    positives: Integers,
+    counts: Integers,
+    prior: float,
+    times: Integers | None = None,
+) -> float:
+    """Return the pseudo-count that the settings name or, for auto, the one by empirical Bayes."""
+    if settings.smoothing == "auto":
+        return smoothing_of(positives, counts, prior, times)
+    return float(settings.smoothing)
 
 
 def smoothing_of(
@@ -145,7 +217,9 @@ def _log_likelihood(counts, positives, weights, a, prior):  # type: ignore[no-un
 
 
 @kernel
-def _count_labels(indptr, codes, positive, fold, several, alone, whole):  # type: ignore[no-untyped-def]
+def _count_labels(rows, positive, fold, out):  # type: ignore[no-untyped-def]
+    indptr, codes = rows
+    several, alone, whole = out
     n_several, n_folds = several.shape
     flat = several.reshape(-1)
     for row in range(len(indptr) - 1):
@@ -177,36 +251,15 @@ def _add_folds(several, alone, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _number_runs(sums, order, number):  # type: ignore[no-untyped-def]
-    """Number the rows of one sum from 0, in their order."""
-    for k in range(len(order)):
-        same = k > 0 and sums[order[k]] == sums[order[k - 1]]
-        number[order[k]] = number[order[k - 1]] + np.uint32(1) if same else np.uint32(0)
-
-
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64."""
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
-
-
-@kernel
-def _sum_keys(indptr, codes, keys, sums):  # type: ignore[no-untyped-def]
+def _add_moments(rows, y, fold, of_features, whole):  # type: ignore[no-untyped-def]
+    indptr, codes = rows
     for row in range(len(indptr) - 1):
-        total = U64(0)
+        f = fold[row]
+        if f < 0:
+            continue
+        moments = 1.0, y[row], y[row] * y[row]
+        for m in range(3):
+            whole[m, f] += moments[m]
         for i in range(indptr[row], indptr[row + 1]):
-            total += _mix(keys[codes[i]])
-        sums[row] = total
-
-
-@kernel
-def _mix_rows(sums, number, seed, out):  # type: ignore[no-untyped-def]
-    for row in range(len(sums)):
-        z = (
-            sums[row]
-            + _mix(U64(number[row]) + U64(0x9E3779B97F4A7C15))
-            + _mix(seed + U64(0xD1B54A32D192ED03))
-        )
-        out[row] = _mix(z)
+            for m in range(3):
+                of_features[m, codes[i], f] += moments[m]

@@ -1,285 +1,216 @@
-"""One-hot columns that keep the most mutual information with a binary label.
-
-Per color, the categories are its features and null (no feature of that color in the row). They are put
-in order of their smoothed positive rate and cut into bins, all colors competing for one budget; each
-bin but one is a column.
-"""
+"""One-hot columns that keep the most mutual information with a binary label."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
-from chromatic.encoding.encoded import NO_COLUMN
-from chromatic.encoding.quantize import Groups, quantize
-from chromatic.encoding.statistics import LOWER_HALF, LabelCounts, packed
-
-Integers = npt.NDArray[np.int64]
-RARE = 64
-MOST_PLACES = 1 << 22  # of a table of rare categories
-
-
-@dataclass(frozen=True)
-class Codebook:
-    """What turns the features of rows into columns.
-
-    The bins of color k are bin_starts[k] to bin_starts[k + 1], by rate; `cuts` are the upper rates of
-    all bins but each color's last, which has infinity. `columns` says the column of each bin, or
-    NO_COLUMN for the one that is left out.
-    """
-
-    prior: float
-    smoothing: float
-    rates: npt.NDArray[np.float64]  # smoothed, of each feature
-    bin_starts: npt.NDArray[np.int64]
-    cuts: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.int32]  # of each bin
-    null_bins: npt.NDArray[np.int64]  # of each color
-    null_rates: npt.NDArray[np.float64]
-    n_columns: int
+from chromatic.data.checked import Arrays, CheckedArrays, finite, must, within
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.codebook import Codebook, columns_by_fold, columns_of, learn_codebook, merged
+from chromatic.encoding.encoded import Tables
+from chromatic.encoding.information import Information, information
+from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
+from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
+from chromatic.parameters import Settings
 
 
 @dataclass(frozen=True)
-class Categories:
-    """The features of each color, those with the same counts as one."""
+class SubmodularEncoding(Encoding):
+    """The bins of each color by the rate of positives; each bin but one is a column."""
 
-    colors: Integers
-    positives: Integers
-    rows: Integers
-    times: Integers  # how many features it is
+    name = "submodular"
+    statistic = LabelCounts
+    measure_key = "rate"
+    words = Words(
+        columns="A column is 1 in rows that have one of its features: features of one color with about "
+        "the same rate of positives. The bar runs from the overall rate to the column's.",
+        measure="rate",
+        first="tells most",
+        extremes="rate",
+    )
+
+    codebook: Codebook
+    columns: npt.NDArray[np.int32]  # of each feature
+    null: str  # "drop", or "emit" a column for an absent color
+
+    @classmethod
+    def palette(cls, settings: Settings, n_dense: int) -> int:
+        suits = min(max(64, settings.budget // 8), max(1, settings.budget // 2))
+        return suits if settings.null == "drop" else min(suits, max(1, settings.budget - n_dense))
+
+    @classmethod
+    def costs_columns(cls, settings: Settings) -> bool:
+        return settings.null == "emit"
+
+    @classmethod
+    def learn(cls, task: Task, statistic: LabelCounts) -> Self:
+        totals, settings = statistic.totals(), task.settings
+        coloring = task.coloring
+        categories = merged(coloring, totals)
+        counts = categories.positives, categories.rows
+        codebook = learn_codebook(
+            coloring,
+            totals,
+            categories,
+            budget=task.room,
+            smoothing=chosen_smoothing(settings, *counts, task.mean, categories.times),
+            quantizer=settings.quantizer,
+            null=settings.null,
+            min_gain=settings.min_gain,
+        )
+        columns = columns_of(codebook, coloring.colors, codebook.rates)
+        if settings.unestimated == "null":
+            of_null = codebook.columns[codebook.null_bins]
+            columns = np.where(totals[:-1] == 0, of_null[coloring.colors], columns)
+        return cls(task.vocabulary, coloring, codebook, columns, settings.null)
+
+    def by_fold(self, task: Task, statistic: LabelCounts) -> Tables:
+        null_instead = task.settings.unestimated == "null"
+        colors = self.coloring.colors
+        return columns_by_fold(self.codebook, colors, statistic, self.columns, null_instead=null_instead)
+
+    @property
+    def n_sparse_columns(self) -> int:
+        return self.codebook.n_columns
+
+    @property
+    def tables(self) -> Tables:
+        return Tables(self.columns[:, None])
+
+    @property
+    def absent(self) -> npt.NDArray[np.int32] | None:
+        return self.codebook.columns[self.codebook.null_bins] if self.null == "emit" else None
+
+    @property
+    def column_colors(self) -> Integers:
+        book = self.codebook
+        of_bins = np.repeat(np.arange(self.coloring.n_colors), np.diff(book.bin_starts))
+        made = np.flatnonzero(book.columns >= 0)
+        return of_bins[made[np.argsort(book.columns[made])]]
+
+    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        starts, columns = self.codebook.bin_starts, self.codebook.columns
+        bins = np.flatnonzero(columns >= 0)
+        return [
+            f"color{color}_bin{bin_ - starts[color]}"
+            for color, bin_ in zip(self.column_colors, bins, strict=True)
+        ]
+
+    @property
+    def measure(self) -> Floats:
+        return self.codebook.rates
+
+    @property
+    def smoothing(self) -> float:
+        return self.codebook.smoothing
+
+    @property
+    def prior(self) -> float:
+        return self.codebook.prior
+
+    @property
+    def absent_measure(self) -> Floats:
+        return self.codebook.null_rates
+
+    def column_facts(self) -> ColumnFacts:
+        facts, prior = super().column_facts(), self.codebook.prior
+        rates = np.where(facts.rows > 0, facts.measure, prior)
+        return replace(facts, measure=rates, strength=facts.rows * _divergence(rates, prior))
+
+    def information(self) -> Information:
+        counts, n_rows = self.vocabulary.counts, self.vocabulary.n_rows
+        return information(self.codebook, self.coloring, counts, n_rows, null=self.null)
+
+    def facts(self) -> dict[str, Any]:
+        book = self.codebook
+        return {
+            "null": self.null,
+            "prior": book.prior,
+            "smoothing": book.smoothing,
+            "n_columns": book.n_columns,
+        }
+
+    def arrays(self) -> Arrays:
+        book = self.codebook
+        names = "rates", "bin_starts", "cuts", "null_bins", "null_rates"
+        of_book = {name: getattr(book, name) for name in names}
+        return {"columns": self.columns, "bin_columns": book.columns, **of_book}
+
+    @classmethod
+    def of_file(
+        cls, vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
+    ) -> Self:
+        null = str(facts["null"])
+        must(null in ("drop", "emit"), f"null is {null!r}")
+        book = _codebook_of_file(len(vocabulary), coloring.n_colors, facts, arrays)
+        lowest = -1 if null == "drop" else 0
+        columns = arrays.indices("columns", np.int32, len(vocabulary), lowest, book.n_columns)
+        encoding = cls(vocabulary, coloring, book, columns, null)
+        color_of = np.append(encoding.column_colors, -1)  # the last is no column's
+        own = (columns < 0) | (color_of[columns] == coloring.colors)
+        must(bool(own.all()), "columns are of other colors than their features")
+        return encoding
+
+    def without_explanations(self) -> Self:
+        book = replace(self.codebook, rates=np.empty(0))
+        return replace(super().without_explanations(), codebook=book)
 
 
-def smoothed(counts: Integers, prior: float, smoothing: float) -> npt.NDArray[np.float64]:
-    """(positives + a · prior) / (count + a) of packed counts; the prior where nothing was counted."""
-    rates = np.empty(len(counts))
-    _find_rates(counts, (float(prior), float(smoothing)), rates)
-    return rates
+def _divergence(rates: Floats, prior: float) -> Floats:
+    """Return what a row with this rate tells of its label beyond the overall rate, in nats."""
+    r = np.clip(rates, 1e-12, 1 - 1e-12)
+    divergence: Floats = r * np.log(r / prior) + (1 - r) * np.log((1 - r) / (1 - prior))
+    return divergence
 
 
-def learn_codebook(
-    coloring: Coloring,
-    totals: Integers,
-    categories: Categories,
-    *,
-    budget: int,
-    smoothing: float,
-    quantizer: str = "optimal",
-    null: str = "drop",
-    min_gain: float | None = None,
+def _codebook_of_file(
+    n_features: int, n_colors: int, facts: dict[str, Any], arrays: CheckedArrays
 ) -> Codebook:
-    """Learn columns from the packed counts of each feature, all rows last, and from their categories."""
-    n_rows, n_positive = int(totals[-1] & LOWER_HALF), int(totals[-1] >> 32)
-    prior = n_positive / n_rows
-    n_colors = coloring.n_colors
-    null_positives, null_counts = (
-        all_rows - np.bincount(categories.colors, numbers * categories.times, n_colors).astype(np.int64)
-        for all_rows, numbers in ((n_positive, categories.positives), (n_rows, categories.rows))
-    )
-    null_rates = smoothed(packed(null_positives, null_counts), prior, smoothing)
-    groups, group_rates = grouped(
-        np.concatenate((categories.colors, np.arange(n_colors))),
-        np.concatenate(
-            (smoothed(packed(categories.positives, categories.rows), prior, smoothing), null_rates)
-        ),
-        np.concatenate((categories.rows * categories.times, null_counts)),
-        n_colors,
-    )
-    extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
-    gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
-    found = quantize(groups, budget + extra, quantizer, gain)
-    cuts = _cuts(groups, group_rates, found.starts, found.ends)
-    null_bins = bins_of(np.arange(n_colors), null_rates, found.starts, cuts)
-    columns = np.zeros(found.n_bins, np.int32)
-    if null == "drop":
-        columns[_left_out(groups, found.starts, found.ends, null_bins, null_counts)] = NO_COLUMN
-    columns[columns == 0] = np.arange(int((columns == 0).sum()))
+    cuts = arrays.take("cuts", np.float64)
+    starts = arrays.starts("bin_starts", n_colors + 1, len(cuts))
+    must(bool((np.diff(starts) > 0).all()), "bin_starts leave a color without bins")
+    is_last = np.zeros(len(cuts), np.bool_)
+    is_last[starts[1:] - 1] = True
+    ascend = np.append(cuts[:-1] <= cuts[1:], True)[: len(cuts)]
+    must(bool((is_last | (ascend & np.isfinite(cuts))).all()), "cuts do not ascend")
+    null_bins = arrays.take("null_bins", np.int64, n_colors)
+    own = (starts[:-1] <= null_bins) & (null_bins < starts[1:])
+    must(bool(own.all()), "null_bins are of other colors")
+    rates = arrays.take("rates", np.float64, n_features)
+    null_rates = arrays.take("null_rates", np.float64, n_colors)
+    shares = np.concatenate((rates, null_rates))
+    must(bool(((shares >= 0) & (shares < 1 + 1e-9)).all()), "rates are not between 0 and 1")
+    finite([facts["prior"], facts["smoothing"]], "the prior or the smoothing")
     return Codebook(
-        prior,
-        smoothing,
-        smoothed(totals[:-1], prior, smoothing),
-        found.starts,
-        cuts,
-        columns,
-        null_bins,
-        null_rates,
-        int(columns.max(initial=-1)) + 1,
+        prior=float(facts["prior"]),
+        smoothing=float(facts["smoothing"]),
+        rates=rates,
+        bin_starts=starts,
+        cuts=cuts,
+        columns=_columns_of_bins(starts, facts, arrays),
+        null_bins=null_bins,
+        null_rates=null_rates,
+        n_columns=int(facts["n_columns"]),
     )
 
 
-def columns_of(
-    codebook: Codebook, colors: npt.NDArray[np.int32], rates: npt.NDArray[np.float64]
+def _columns_of_bins(
+    starts: Integers, facts: dict[str, Any], arrays: CheckedArrays
 ) -> npt.NDArray[np.int32]:
-    """The column of each feature, by its rate among the cuts of its color."""
-    return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
-
-
-def columns_by_fold(
-    codebook: Codebook,
-    colors: npt.NDArray[np.int32],
-    counted: LabelCounts,
-    columns: npt.NDArray[np.int32],
-    *,
-    null_instead: bool = False,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """The column of each feature in each fold, by the rows of the other folds.
-
-    First those of the features that `counted` has by folds, features × folds, then one a feature of the
-    others, which have a single row. `columns` are those by all rows: where a fold has no row of a
-    feature, they hold. A feature without any other row has the prior's column or, with `null_instead`,
-    null's.
-    """
-    found = np.empty(counted.several.shape, np.int32)
-    nowhere = codebook.columns[codebook.null_bins]
-    if not null_instead:
-        priors = np.full(len(nowhere), codebook.prior)
-        nowhere = columns_of(codebook, np.arange(len(nowhere), dtype=np.int32), priors)
-    bins = codebook.bin_starts, codebook.cuts, codebook.columns
-    smoothing = codebook.prior, codebook.smoothing
-    _find_out_of_fold(counted.several, colors, columns, bins, smoothing, nowhere, found)
-    return found, nowhere[colors[len(found) :]]
-
-
-def bins_of(
-    colors: npt.NDArray[np.integer],
-    rates: npt.NDArray[np.float64],
-    bin_starts: npt.NDArray[np.int64],
-    cuts: npt.NDArray[np.float64],
-) -> npt.NDArray[np.int64]:
-    """The bin of each rate among its color's; a rate on a cut goes left."""
-    bins = np.empty(len(rates), np.int64)
-    _find_bins(np.asarray(colors, np.int64), rates, bin_starts, cuts, bins)
-    return bins
-
-
-def merged(coloring: Coloring, totals: Integers) -> Categories:
-    """The categories of features with packed counts, all rows last.
-
-    Almost all features are rare, and a table of small numbers merges them much faster than sorting.
-    """
-    rare = RARE
-    while rare > 4 and coloring.n_colors * rare * rare > MOST_PLACES:
-        rare //= 2
-    table = np.zeros((coloring.n_colors, rare, rare), np.int64)
-    large = np.empty(len(coloring.colors), np.int64)
-    large = large[: _tally(coloring.colors, totals, table, large)]
-    found = np.nonzero(table)
-    return Categories(
-        np.concatenate((found[0], coloring.colors[large])),
-        np.concatenate((found[1], totals[large] >> 32)),
-        np.concatenate((found[2], totals[large] & LOWER_HALF)),
-        np.concatenate((table[found], np.ones(len(large), np.int64))),
-    )
-
-
-def grouped(
-    colors: npt.NDArray[np.int64],
-    rates: npt.NDArray[np.float64],
-    counts: npt.NDArray[np.int64],
-    n_colors: int,
-) -> tuple[Groups, npt.NDArray[np.float64]]:
-    """Categories of one color and of equal rate are one: no cut between them can tell more."""
-    order = np.lexsort((rates, colors))
-    colors, rates, counts = colors[order], rates[order], counts[order]
-    new = np.concatenate(([True], (colors[1:] != colors[:-1]) | (rates[1:] != rates[:-1])))[: len(colors)]
-    first = np.flatnonzero(new)
-    rows = np.add.reduceat(counts.astype(np.float64), first) if len(first) else np.empty(0)
-    starts = np.concatenate(([0], np.cumsum(np.bincount(colors[first], minlength=n_colors))))
-    return Groups(starts, rows, rows * (1.0 - rates[first])), rates[first]
-
-
-def _cuts(
-    groups: Groups,
-    rates: npt.NDArray[np.float64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
-    """Midpoints between the rates of neighboring groups."""
-    cuts = np.full(len(ends), np.inf)
-    inner = np.ones(len(ends), np.bool_)
-    inner[starts[1:] - 1] = False
-    at = ends[inner]
-    cuts[inner] = (rates[at - 1] + rates[at]) / 2
-    return cuts
-
-
-def _left_out(
-    groups: Groups,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    null_bins: npt.NDArray[np.int64],
-    null_counts: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
-    """The bin of each color that makes no column: null's, or the largest where null never occurs."""
-    rows, _ = groups.sums()
-    sizes = np.diff(np.concatenate(([0.0], rows[ends])))
-    out = null_bins.copy()
-    for k in np.flatnonzero(null_counts == 0):
-        out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
-    return out
-
-
-@kernel
-def _tally(colors, totals, table, large):  # type: ignore[no-untyped-def]
-    """Count rare features in the table; list the others, and tell how many they are."""
-    n_large = np.int64(0)
-    for v in range(len(colors)):
-        count = totals[v] & LOWER_HALF
-        if count < table.shape[1]:
-            table[colors[v], totals[v] >> 32, count] += 1
-        else:
-            large[n_large] = v
-            n_large += 1
-    return n_large
-
-
-@inlined
-def _rate(counts, smoothing):  # type: ignore[no-untyped-def]
-    prior, weight = smoothing
-    below = (counts & LOWER_HALF) + weight
-    return ((counts >> 32) + weight * prior) / below if below > 0.0 else prior
-
-
-@kernel
-def _find_rates(counts, smoothing, rates):  # type: ignore[no-untyped-def]
-    for i in range(len(counts)):
-        rates[i] = _rate(counts[i], smoothing)
-
-
-@inlined
-def _bisect(rate, bin_starts, cuts, color):  # type: ignore[no-untyped-def]
-    low, high = bin_starts[color], bin_starts[color + 1] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if rate <= cuts[middle]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@kernel
-def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untyped-def]
-    for i in range(len(rates)):
-        bins[i] = _bisect(rates[i], bin_starts, cuts, colors[i])
-
-
-@kernel
-def _find_out_of_fold(counted, colors, columns, bins, smoothing, nowhere, found):  # type: ignore[no-untyped-def]
-    bin_starts, cuts, bin_columns = bins
-    for v in range(len(counted)):
-        total = np.int64(0)
-        for f in range(counted.shape[1]):
-            total += counted[v, f]
-        for f in range(counted.shape[1]):
-            others = total - counted[v, f]
-            if counted[v, f] == 0:
-                found[v, f] = columns[v]
-            elif others == 0:
-                found[v, f] = nowhere[colors[v]]
-            else:
-                rate = _rate(others, smoothing)
-                found[v, f] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]
+    """Return the column of each bin: every number once, in order, and of each color as many left out."""
+    n_columns, n_colors = int(facts["n_columns"]), len(starts) - 1
+    columns = arrays.take("bin_columns", np.int32, int(starts[-1]))
+    made = columns[columns >= 0]
+    good = len(made) == n_columns and np.array_equal(np.sort(made), np.arange(n_columns))
+    must(good, "bin_columns skip or repeat")
+    within(columns, -1, n_columns, "bin_columns")
+    left_out = np.bincount(np.repeat(np.arange(n_colors), np.diff(starts))[columns < 0], minlength=n_colors)
+    expected = 1 if facts["null"] == "drop" else 0
+    must(bool((left_out == expected).all()), "bin_columns leave out other bins than one a color")
+    return columns

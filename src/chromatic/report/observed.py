@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from chromatic.coloring import represent
 from chromatic.data.rows import Rows
-from chromatic.encoding.fitting import Encoding, SubmodularEncoding, as_zero_and_one
-from chromatic.encoding.frequency import FrequencyEncoding, truncated
+from chromatic.encoding.protocol import Encoding
+from chromatic.fitting.labels import as_numbers
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -44,10 +44,10 @@ class Observed:
 def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     """Count what becomes of rows that the encoding's vocabulary codes.
 
-    As in encoding them, collisions of the frequency encoding are among the features that it keeps.
+    As in encoding them, collisions are among the features that play a part.
     """
-    counted = truncated(rows, encoding.n_kept) if isinstance(encoding, FrequencyEncoding) else rows
-    kept, found = represent(counted, encoding.coloring, threads)
+    counted = rows.truncated(encoding.n_kept)
+    kept, dropped = represent(counted, encoding.coloring, threads)
     n = len(encoding.vocabulary)
     lost = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
     by_color = sums_by(encoding.coloring.colors, lost, encoding.coloring.n_colors)
@@ -56,10 +56,10 @@ def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
         average_nnz=rows.average_nnz,
         unseen=rows.unseen,
         positive_rate=rows.positive_rate,
-        labels=None if rows.labels is None else as_zero_and_one(rows.labels),
-        mean=found.mean,
-        std=found.std,
-        share_of_rows=found.share_of_rows,
+        labels=None if rows.labels is None else as_numbers(rows.labels),
+        mean=dropped.mean,
+        std=dropped.std,
+        share_of_rows=dropped.share_of_rows,
         seen=np.bincount(rows.codes, minlength=n),
         lost=lost,
         lost_by_color=by_color.astype(np.int64),
@@ -67,20 +67,19 @@ def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     )
 
 
-def labels_by_column(encoding: SubmodularEncoding, observed: Observed) -> tuple[Integers, Floats]:
-    """The test rows where each one-hot column is 1, and how many of them are positive."""
-    kept, book = observed.kept, encoding.codebook
+def labels_by_column(encoding: Encoding, observed: Observed) -> tuple[Integers, Floats]:
+    """Return the test rows where each one-hot column is 1, and how many of them are positive."""
+    kept, n = observed.kept, encoding.n_sparse_columns
     positive = np.zeros(observed.n_rows) if observed.labels is None else observed.labels
     of_entry = np.repeat(positive, np.diff(kept.indptr))
-    columns = encoding.columns[kept.codes]
+    columns = encoding.tables.of_features[kept.codes]
     some = columns >= 0
-    rows = np.bincount(columns[some], minlength=book.n_columns)
-    positives = sums_by(columns[some], of_entry[some], book.n_columns)
-    if encoding.null == "emit":
+    rows = np.bincount(columns[some], minlength=n)
+    positives = sums_by(columns[some], of_entry[some], n)
+    if encoding.absent is not None:
         colors, n_colors = encoding.coloring.colors[kept.codes], encoding.coloring.n_colors
-        of_null = book.columns[book.null_bins]
-        rows[of_null] += observed.n_rows - np.bincount(colors, minlength=n_colors)
-        positives[of_null] += positive.sum() - sums_by(colors, of_entry, n_colors)
+        rows[encoding.absent] += observed.n_rows - np.bincount(colors, minlength=n_colors)
+        positives[encoding.absent] += positive.sum() - sums_by(colors, of_entry, n_colors)
     return rows, positives
 
 

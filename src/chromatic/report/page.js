@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("contents").textContent);
-  const { features, columns, kind, prior } = data;
+  const { features, columns, measure: kind, prior } = data;
   const STEP = 25, CHIPS = 12, LISTED = 40;
   const $ = (id) => document.getElementById(id);
 
@@ -10,8 +10,8 @@
   const rows = (n) => count(n) + (n === 1 ? " row" : " rows");
   const percent = (r) => r > 0 && r < 5e-5 ? "< 0.01 %" : r ? (100 * r).toFixed(r < 0.01 ? 2 : 1) + " %" : "0 %";
   const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
-  const measure = { submodular: percent, target: signed, frequency: (c) => (c ? "code " + count(c) : "no code") }[kind];
-  const measureOfColumn = kind === "frequency" ? (c) => count(c) + " codes" : measure;
+  const measure = { rate: percent, value: signed, level: (c) => (c ? "level " + count(c) : "no level") }[kind];
+  const measureOfColumn = kind === "level" ? (c) => count(c) + " levels" : measure;
 
   // Text only ever becomes text nodes: what a feature is called is never read as HTML.
   const make = (tag, class_, ...children) => {
@@ -30,13 +30,13 @@
 
   // ---- a bar from the overall rate to a column's -------------------------------
   const largest = Math.max(...[...columns.rate].map(Math.abs), 1e-9);
-  const scale = kind === "submodular"
+  const scale = kind === "rate"
     ? (r) => (100 * r) / Math.max(largest, prior)
     : (v) => 50 + (50 * v) / largest;
   const meter = (value) => {
     const whole = make("span", "meter");
-    if (kind === "frequency") return whole.style.visibility = "hidden", whole;
-    const zero = scale(kind === "submodular" ? prior : 0), at = Math.max(0, Math.min(100, scale(value)));
+    if (kind === "level") return whole.style.visibility = "hidden", whole;
+    const zero = scale(kind === "rate" ? prior : 0), at = Math.max(0, Math.min(100, scale(value)));
     const bar = make("i", at < zero ? "less" : "");
     bar.style.left = Math.min(at, zero) + "%";
     bar.style.width = Math.abs(at - zero) + "%";
@@ -48,7 +48,7 @@
 
   // ---- the columns -------------------------------------------------------------
   const table = (indices) => {
-    const told = { submodular: "rate", target: "value", frequency: "code" }[kind];
+    const told = kind;
     const heads = ["feature", "rows", told].concat(features.seen ? ["in test", "lost in test"] : []);
     const body = indices.map((i) => make("tr", "",
       ...[features.name[i], count(features.rows[i]), measure(features.rate[i])]
@@ -160,16 +160,16 @@
     link.href = `#column=${column}`;
     const where = make("p", "", `Color ${features.color[i]}, `);
     if (column >= 0) where.append(placeOf.has(column) ? link : link.textContent, ".");
-    else where.append(kind === "frequency"
+    else where.append(kind === "level"
       ? "without a code of its own: it is too rare for the budget."
       : "no column: its rate is so near to that of rows without any feature of its color that they share a level.");
     parts.push(where);
     let words = `In ${rows(features.rows[i])} of training`;
-    if (kind === "submodular") words += `, ${percent(features.rate[i])} positive (smoothed), against ${percent(prior)} overall`;
-    if (kind === "target") words += `; its value is ${signed(features.rate[i])}`;
-    if (kind === "frequency" && features.rate[i]) words += `; its code is ${count(features.rate[i])}`;
+    if (kind === "rate") words += `, ${percent(features.rate[i])} positive (smoothed), against ${percent(prior)} overall`;
+    if (kind === "value") words += `; its value is ${signed(features.rate[i])}`;
+    if (kind === "level" && features.rate[i]) words += `; its level is ${count(features.rate[i])}`;
     parts.push(make("p", "", words + "."));
-    if (kind !== "frequency") parts.push(meter(features.rate[i]));
+    if (kind !== "level") parts.push(meter(features.rate[i]));
     if (features.seen)
       parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
         (features.lost[i] ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));

@@ -10,19 +10,18 @@ from importlib import resources
 
 import chromatic
 from chromatic.data.rows import Rows
-from chromatic.modelfile import Model
+from chromatic.model import Model
 from chromatic.report import sections
 from chromatic.report.calibration import calibration
-from chromatic.report.contents import Subject, as_json, columns_of, embedded
+from chromatic.report.contents import Subject, as_json, embedded
 from chromatic.report.observed import observe
 
 
 def report(model: Model, rows: Rows | None = None, *, name: str = "model", threads: int = 1) -> str:
     """The page as HTML; `rows` are test rows that the model's vocabulary codes."""
     observed = None if rows is None else observe(model.encoding, rows, threads)
-    columns = columns_of(model.encoding, observed)
-    subject = Subject(name, model, columns, observed)
-    data = embedded(model.encoding, columns, observed)
+    subject = Subject(name, model, observed)
+    data = embedded(subject)
     n_listed = len(data["columns"]["number"])
     parts = (
         ("data", "The data", sections.glance(subject)),

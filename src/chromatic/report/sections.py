@@ -7,11 +7,8 @@ from html import escape
 
 import numpy as np
 
-from chromatic.encoding.fitting import SubmodularEncoding
-from chromatic.encoding.frequency import FrequencyEncoding
-from chromatic.encoding.target import TargetEncoding
-from chromatic.report.contents import Floats, Integers, Subject, most_lost, name_of, prior_of, shortened
-from chromatic.report.information import Information, information
+from chromatic.encoding.information import Information
+from chromatic.report.contents import Floats, Integers, Subject, most_lost, name_of, shortened
 from chromatic.report.markup import (
     count,
     figure,
@@ -62,7 +59,7 @@ def header(subject: Subject) -> str:
 
 def glance(subject: Subject) -> str:
     """The data at a glance."""
-    vocabulary, prior = subject.model.encoding.vocabulary, prior_of(subject.model.encoding)
+    vocabulary, prior = subject.model.encoding.vocabulary, subject.model.encoding.prior
     in_a_row = vocabulary.counts.sum() / max(vocabulary.n_rows, 1)
     figures = [
         ("training rows", count(vocabulary.n_rows), ""),
@@ -136,7 +133,7 @@ def colors(subject: Subject) -> str:
     if not coloring.n_colors:
         return hint("There are no sparse features, and so no colors.")
     figures = [
-        ("colors", count(coloring.n_colors), f"by the {coloring.fit} coloring"),
+        ("colors", count(coloring.n_colors), f"by the {coloring.strategy} coloring"),
         (
             "largest row",
             count(coloring.lower_bound),
@@ -144,7 +141,7 @@ def colors(subject: Subject) -> str:
         ),
         ("features forced", count(coloring.forced), "found no free color"),
     ]
-    if not isinstance(encoding, FrequencyEncoding) or encoding.n_kept == len(encoding.vocabulary):
+    if encoding.n_kept == len(encoding.vocabulary):
         figures.append(("collisions in training", small(coloring.conflicts / n_rows), "a row"))
     if observed is not None:
         figures.append(("collisions in test", small(observed.mean), f"a row, ± {small(observed.std)}"))
@@ -182,21 +179,21 @@ def _strip(values: Floats | Integers, class_: str, title: str, last: bool = Fals
 def budget(subject: Subject) -> str:
     """Mutual information against the number of columns, with the chosen point."""
     encoding, parameters = subject.model.encoding, subject.model.parameters
-    if not isinstance(encoding, SubmodularEncoding):
-        return hint(
-            "Only the submodular encoding chooses its columns by what they tell of the label; "
-            "this model has a column for each color."
-        )
-    if not encoding.n_sparse_columns:
+    if not encoding.n_sparse_columns and encoding.prior is not None:
         return hint("No column tells more of the label than it costs.")
-    found = information(encoding)
+    told = encoding.information()
+    if told is None:
+        return hint(
+            "This encoding does not choose its columns by what they tell of the label: it has a column for "
+            "each color."
+        )
     room = int(parameters.get("budget", 0)) - len(encoding.vocabulary.dense_names)
-    share = percent(found.chosen / found.whole if found.whole > 0 else 1.0)
+    share = percent(told.chosen / told.whole if told.whole > 0 else 1.0)
     words = (
-        f"With <b>{count(found.columns, 'column')}</b> the model keeps <b>{share}</b> of what its colors "
+        f"With <b>{count(told.columns, 'column')}</b> the model keeps <b>{share}</b> of what its colors "
         "tell of the label, each with all its features told apart."
     )
-    if found.columns < room and parameters.get("quantizer") == "optimal":
+    if told.columns < room and parameters.get("quantizer") == "optimal":
         words += f" The budget had room for {count(room)}, but one more would tell less than it costs."
     caption = (
         f"{key('curve')} The most that so many columns can tell of the label: mutual information, summed "
@@ -204,18 +201,18 @@ def budget(subject: Subject) -> str:
         f"{', and the budget' if room > 0 else ''}. Computed from the model's rates and counts; counts are "
         "from before collisions, so levels are a little high where many features collide."
     )
-    return f"<p>{words}</p>" + figure(_curve(found, room), caption)
+    return f"<p>{words}</p>" + figure(_curve(told, room), caption)
 
 
-def _curve(found: Information, room: int) -> str:
-    points = _evenly([(0, 0.0), *found.curve])
-    x = Axis(1, max(points[-1][0], found.columns, room, 2), log=True)
-    y = Axis(0, 1.08 * max(found.whole, found.chosen, points[-1][1], 1e-9))
+def _curve(told: Information, room: int) -> str:
+    points = _evenly([(0, 0.0), *told.curve])
+    x = Axis(1, max(points[-1][0], told.columns, room, 2), log=True)
+    y = Axis(0, 1.08 * max(told.whole, told.chosen, points[-1][1], 1e-9))
     shapes = [
-        line([(x.low, found.whole), (x.high, found.whole)], x, y, "whole"),
+        line([(x.low, told.whole), (x.high, told.whole)], x, y, "whole"),
         line([(room, 0), (room, y.high)], x, y, "budget") if room > 0 else "",
         line(points, x, y, "curve"),
-        dots([(found.columns, found.chosen)], x, y, "chosen"),
+        dots([(told.columns, told.chosen)], x, y, "chosen"),
     ]
     plot = Plot(shapes, x, y, x_title="columns", y_title="nats a row", y_format="{:.2g}")
     return plot.html("mutual information against the number of columns")
@@ -245,25 +242,11 @@ def lookup(subject: Subject) -> str:
 
 def columns(subject: Subject, n_listed: int) -> str:
     """The list of columns; the page's script fills it."""
-    encoding, n = subject.model.encoding, len(subject.columns)
-    if isinstance(encoding, SubmodularEncoding):
-        words = (
-            "A column is 1 in rows that have one of its features: features of one color with about "
-            "the same rate of positives. The bar runs from the overall rate to the column's."
-        )
-        measure, first, values = "rate", "tells most", "rate"
-    elif isinstance(encoding, TargetEncoding):
-        words = (
-            "A column is a color. A row has in it the value of its feature of that color: how the label "
-            "behaves there, against rows without any. Shown is the mean over training."
-        )
-        measure, first, values = "mean value", "strongest", "mean"
-    else:
-        words = (
-            "A column is a color. A row has in it the code of its feature of that color, 0 where there is "
-            f"none. The {count(encoding.n_kept, 'most frequent feature')} have a code."
-        )
-        measure, first, values = "codes", "most rows", ""
+    encoding, n = subject.model.encoding, len(subject.facts.colors)
+    words, measure = encoding.words.columns, encoding.words.measure
+    first, values = encoding.words.first, encoding.words.extremes
+    if encoding.n_kept < len(encoding.vocabulary):
+        words += f" Here these are the {count(encoding.n_kept, 'most frequent feature')}."
     orders = {"tells": first}
     if values:
         orders |= {"high": f"highest {values}", "low": f"lowest {values}", "rows": "most rows"}
@@ -290,7 +273,7 @@ def lost(subject: Subject) -> str:
     codes = most_lost(observed)
     if not len(codes):
         return "<p>No feature of the test rows was dropped by a collision.</p>"
-    rates = encoding.codebook.rates if isinstance(encoding, SubmodularEncoding) else None
+    rates = encoding.measure if encoding.measure_key == "rate" else None
     rows = [
         [
             escape(name_of(encoding.vocabulary, int(code))),

@@ -19,9 +19,9 @@ from chromatic.data.counting import Counted, count
 from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary, of_counts
-from chromatic.encoding.fitting import Settings
-from chromatic.encoding.statistics import estimating_half, folds_of, hashes_of_sums, row_sums
 from chromatic.errors import InputError
+from chromatic.fitting.folds import folds_of_hashes, hashes_of_sums, row_sums
+from chromatic.parameters import Settings
 from chromatic.spark.columns import batch_of, is_integer, quoted
 from chromatic.spark.frames import (
     ENTRIES,
@@ -36,16 +36,7 @@ from chromatic.spark.frames import (
 log = logging.getLogger("chromatic")
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Which features are dense, which are dropped, and whether names are kept."""
-
-    dense_threshold: float
-    min_count: int
-    keep_names: bool
-
-
-def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, limits: Limits) -> Vocabulary:
+def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Settings) -> Vocabulary:
     """Count the features on the workers, and give those that are kept their codes on the driver."""
     integers = is_integer(frame.schema[features].dataType)
     schema = "key long, count long" + ("" if integers else ", name binary")
@@ -64,10 +55,10 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, limits: Limit
     partial = frame.select(quoted(features)).mapInArrow(count_features, schema)
     counted = partial.groupBy(*by).agg(F.sum("count").alias("count")).persist()
     try:
-        dense = F.col("count") > F.lit(limits.dense_threshold * n_rows)
+        dense = F.col("count") > F.lit(settings.dense_threshold * n_rows)
         n_features: int = counted.count()
-        kept = counted.filter((F.col("count") >= limits.min_count) | dense)
-        if not integers and not limits.keep_names:  # dense columns are called by name nevertheless
+        kept = counted.filter((F.col("count") >= settings.min_count) | dense)
+        if not integers and not settings.names:  # dense columns are called by name nevertheless
             kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
         table = fetch(kept)
     finally:
@@ -75,15 +66,14 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, limits: Limit
     if not n_features:
         raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
     log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
-    found = _counted_of(table, integers)
     dropped = n_features - len(table)
     vocabulary, _, _ = of_counts(
-        found,
+        _counted_of(table, integers),
         integers=integers,
         n_rows=n_rows,
-        dense_threshold=limits.dense_threshold,
-        min_count=limits.min_count,
-        keep_names=limits.keep_names,
+        dense_threshold=settings.dense_threshold,
+        min_count=settings.min_count,
+        keep_names=settings.names,
     )
     return replace(vocabulary, dropped_features=vocabulary.dropped_features + dropped)
 
@@ -105,9 +95,7 @@ class Numbering:
         For `split`, 0 where a row estimates, and -1 where it is left to train on.
         """
         hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
-        if self.settings.leakage == "split":
-            return estimating_half(hashes, self.settings.split_rate).astype(np.int32) - np.int32(1)
-        return folds_of(hashes, self.settings.folds)
+        return folds_of_hashes(hashes, self.settings)
 
 
 def number_among(column: str, order: str) -> Column:
@@ -125,8 +113,9 @@ def broadcast_bytes(vocabulary: Vocabulary) -> int:
 def code(
     frame: DataFrame,
     features: str,
-    label: Column | None,
     vocabulary: Vocabulary,
+    *,
+    label: Column | None,
     numbering: Numbering | None,
     most_broadcast: int,
 ) -> DataFrame:
@@ -159,13 +148,8 @@ def code(
     ).select("codes", "label", "fold")
 
 
-def without_names(vocabulary: Vocabulary) -> Vocabulary:
-    """What workers need of a vocabulary."""
-    return replace(vocabulary, names=None)
-
-
 def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
-    shared = frame.sparkSession.sparkContext.broadcast(without_names(vocabulary))
+    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
     others = [name for name in frame.columns if name != "features"]
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -220,8 +204,8 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
         *(F.any_value(name).alias(name) for name in others),
     )
     codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
-    found = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
-    return with_columns(found, ["keys"], [T.StructField("sum", T.LongType())], sums_of)
+    coded = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
+    return with_columns(coded, ["keys"], [T.StructField("sum", T.LongType())], sums_of)
 
 
 def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
@@ -230,12 +214,12 @@ def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
 
 def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
     """What some batches count, as rows of key, count and the name of a string."""
-    found = count(batches, 1)
-    some = np.flatnonzero(found.counts)
-    keys = found.keys[some].astype(np.uint64).view(np.int64)
-    columns: dict[str, Any] = {"key": keys, "count": found.counts[some]}
-    if found.all_names is not None:
-        columns["name"] = found.names(some).to_arrow().cast(pa.binary())
+    counted = count(batches, 1)
+    some = np.flatnonzero(counted.counts)
+    keys = counted.keys[some].astype(np.uint64).view(np.int64)
+    columns: dict[str, Any] = {"key": keys, "count": counted.counts[some]}
+    if counted.all_names is not None:
+        columns["name"] = counted.names(some).to_arrow().cast(pa.binary())
     yield from given_back(columns)
 
 

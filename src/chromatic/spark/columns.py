@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from chromatic.data.batch import Batch
 from chromatic.data.tables import batch_of_table
 from chromatic.errors import InputError
+from chromatic.fitting.labels import LabelFacts
 
 KINDS = (
     "array<string>, array<long>, array<struct<name, value>>, map<string, double> or a vector of pyspark.ml"
@@ -28,14 +29,13 @@ class Checked:
     """What one look over a frame told."""
 
     n_rows: int
-    low: float = 0.0  # of the labels
-    high: float = 1.0
-    binary: bool = True  # there are labels of two kinds
+    labels: LabelFacts | None = None
 
     def label(self, column: str) -> Column:
-        """The labels; of two kinds as 0 and 1, the larger as 1."""
-        if self.binary:
-            return (F.col(quoted(column)) == F.lit(self.high)).cast("double")
+        """Return the labels; of two kinds as 0 and 1, the larger as 1."""
+        assert self.labels is not None
+        if self.labels.two_kinds:
+            return (F.col(quoted(column)) == F.lit(self.labels.high)).cast("double")
         return F.col(quoted(column)).cast("double")
 
 
@@ -84,31 +84,31 @@ def check(frame: DataFrame, features: str, label: str | None) -> Checked:
             F.min(number).alias("low"),
             F.max(number).alias("high"),
         ]
-    found: Any = frame.agg(*asked).first()
+    told: Any = frame.agg(*asked).first()
     for i, (_, what) in enumerate(wrong):
-        if found[f"wrong{i}"]:
+        if told[f"wrong{i}"]:
             raise InputError(
-                f"the column {features!r} {what} in {found[f'wrong{i}']:,} of {found['rows']:,} rows; "
+                f"the column {features!r} {what} in {told[f'wrong{i}']:,} of {told['rows']:,} rows; "
                 "filter or mend those rows"
             )
-    if not found["rows"]:
+    if not told["rows"]:
         raise InputError(f"the frame of column {features!r} has 0 rows; expected at least one")
-    if label is None:
-        return Checked(found["rows"])
-    for name, what in (("null", "is null"), ("infinite", "is NaN or infinite")):
-        if found[name]:
-            raise InputError(
-                f"the label column {label!r} {what} in {found[name]:,} of {found['rows']:,} rows; filter "
-                "those rows, or give them labels"
-            )
-    if found["low"] == found["high"]:
-        raise InputError(
-            f"the label column {label!r} is {found['low']:g} in all {found['rows']:,} rows; expected two "
-            "kinds of labels"
-        )
+    return Checked(told["rows"], None if label is None else _label_facts(frame, label, told))
+
+
+def _label_facts(frame: DataFrame, label: str, told: Any) -> LabelFacts:
     number = F.col(quoted(label)).cast("double")
-    binary = frame.filter(~number.isin(found["low"], found["high"])).isEmpty()
-    return Checked(found["rows"], found["low"], found["high"], binary)
+    low, high = told["low"], told["high"]
+    known = low is not None and not told["null"] and not told["infinite"]
+    return LabelFacts(
+        where=f"the label column {label!r}",
+        n_rows=told["rows"],
+        low=low if known else 0.0,
+        high=high if known else 0.0,
+        two_kinds=known and frame.filter(~number.isin(low, high)).isEmpty(),
+        null=told["null"],
+        infinite=told["infinite"],
+    )
 
 
 def is_integer(kind: T.DataType) -> bool:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from chromatic.coloring import represent
 from chromatic.data.rows import Rows
-from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.fitting import Encoding, SubmodularEncoding
-from chromatic.encoding.frequency import FrequencyEncoding
-from chromatic.encoding.statistics import row_sums
-from chromatic.encoding.target import TargetEncoding
+from chromatic.data.vocabulary import check_known
+from chromatic.encoding.encoded import Encoded, Tables
+from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
-from chromatic.spark.coding import Numbering, number_among, without_names
+from chromatic.fitting.folds import row_sums
+from chromatic.spark.coding import Numbering, number_among
 from chromatic.spark.columns import batch_of, check_features, is_integer
 from chromatic.spark.frames import Batches, lists_of, with_columns
 
@@ -52,11 +48,7 @@ class Encoder:
         def encoded(features: pa.Array) -> list[pa.Array]:
             encoding = shared.value
             rows: Rows = encoding.vocabulary.encode([batch_of(features)])
-            if rows.unseen and handle_unknown == "error":
-                raise InputError(
-                    f"{rows.unseen:,} features of {rows.n_rows:,} rows were not seen in training; expected "
-                    "known ones, or handleUnknown='ignore'"
-                )
+            check_known(rows, handle_unknown)
             return arrays_of(encoding.encode(rows), encoding)
 
         return with_columns(frame, [features], self._fields(output), encoded)
@@ -67,7 +59,7 @@ class Encoder:
         features: str,
         output: str,
         numbering: Numbering,
-        tables: npt.NDArray[Any] | None,
+        tables: Tables | None,
     ) -> DataFrame:
         """The frame with columns by each row's fold; without tables, only the rows that do not estimate."""
         self._check(frame, features, output)
@@ -86,11 +78,7 @@ class Encoder:
                 if tables is None:
                     batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
                 rows = encoding.vocabulary.encode([batch_of(batch.column(place))])
-                kept, _ = represent(rows, encoding.coloring)
-                by_fold: Any = _whole(encoding) if tables is None else tables
-                if isinstance(encoding, SubmodularEncoding):
-                    by_fold = by_fold, None
-                arrays = arrays_of(encoding.encode_kept(kept, by_fold, fold), encoding)
+                arrays = arrays_of(encoding.encode_resolved(encoding.resolve(rows), tables, fold), encoding)
                 yield pa.RecordBatch.from_arrays(batch.columns[:n_columns] + arrays, names)
 
         ordered = frame.select("*", numbering.by().alias(_ORDER))
@@ -104,14 +92,7 @@ class Encoder:
         """The encoding without what only explanations need."""
         context = frame.sparkSession.sparkContext
         if self._shared is None or self._shared[0] is not context:
-            encoding = self.encoding
-            light: dict[str, Any] = {
-                "vocabulary": without_names(encoding.vocabulary),
-                "coloring": replace(encoding.coloring, forbidden=np.empty(0, np.int32)),
-            }
-            if isinstance(encoding, SubmodularEncoding):
-                light["codebook"] = replace(encoding.codebook, rates=np.empty(0))
-            self._shared = context, context.broadcast(replace(encoding, **light))
+            self._shared = context, context.broadcast(self.encoding.without_explanations())
         return self._shared[1]
 
     def _check(self, frame: DataFrame, features: str, output: str) -> None:
@@ -129,12 +110,12 @@ class Encoder:
 
     @property
     def _has_dense(self) -> bool:
-        """Whether dense columns stand beside codes, which are integers."""
-        return isinstance(self.encoding, FrequencyEncoding) and bool(self.encoding.vocabulary.dense_names)
+        """Whether dense columns stand beside levels, which are integers."""
+        return self.encoding.field_dims is not None and bool(self.encoding.vocabulary.dense_names)
 
     def _fields(self, output: str) -> list[T.StructField]:
         """The columns that are made."""
-        if not isinstance(self.encoding, FrequencyEncoding):
+        if self.encoding.field_dims is None:
             size = self.encoding.n_sparse_columns + len(self.encoding.vocabulary.dense_names)
             return [T.StructField(output, VectorUDT(), metadata={"ml_attr": {"num_attrs": size}})]
         made = [T.StructField(output, T.ArrayType(T.IntegerType()))]
@@ -144,16 +125,10 @@ class Encoder:
 
 
 def arrays_of(encoded: Encoded, encoding: Encoding) -> list[pa.Array]:
-    """Encoded rows as the columns of a frame."""
-    if not isinstance(encoding, FrequencyEncoding):
+    """Return encoded rows as the columns of a frame."""
+    if encoding.field_dims is None:
         return [_vectors(encoded)]
-    return _codes(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
-
-
-def _whole(encoding: SubmodularEncoding | TargetEncoding) -> npt.NDArray[Any]:
-    """The column or the value of each feature by all rows, as of one fold."""
-    found = encoding.columns if isinstance(encoding, SubmodularEncoding) else encoding.values
-    return found[:, None]
+    return _levels(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
 
 
 def _vectors(encoded: Encoded) -> pa.Array:
@@ -171,12 +146,12 @@ def _vectors(encoded: Encoded) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, fields=_VECTOR)
 
 
-def _codes(encoded: Encoded) -> list[pa.Array]:
-    """Rows as one integer a color, 0 where it is absent, and the values of dense features."""
+def _levels(encoded: Encoded) -> list[pa.Array]:
+    """Return rows as one integer a color, 0 where it is absent, and the values of dense features."""
     n_rows, n_colors, n_dense = len(encoded.indptr) - 1, encoded.n_sparse_columns, encoded.dense.shape[1]
-    codes = np.zeros((n_rows, n_colors), np.int32)
+    levels = np.zeros((n_rows, n_colors), np.int32)
     assert encoded.values is not None
-    codes[np.repeat(np.arange(n_rows), np.diff(encoded.indptr)), encoded.columns] = encoded.values
+    levels[np.repeat(np.arange(n_rows), np.diff(encoded.indptr)), encoded.columns] = encoded.values
     dense = encoded.dense.astype(np.float64)
     every = np.arange(n_rows + 1)
-    return [lists_of(every * n_colors, codes.ravel()), lists_of(every * n_dense, dense.ravel())]
+    return [lists_of(every * n_colors, levels.ravel()), lists_of(every * n_dense, dense.ravel())]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from types import NoneType
 from typing import Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasInputCol, HasLabelCol, HasOutputCol, HasSeed
+from pyspark.ml.param.shared import HasInputCol, HasLabelCol, HasOutputCol
 from pyspark.ml.util import (
     DefaultParamsReadable,
     DefaultParamsReader,
@@ -21,78 +21,69 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import DataFrame, SparkSession
 
-from chromatic import modelfile
-from chromatic.encoding.fitting import Encoding, Settings
-from chromatic.encoding.frequency import FrequencyEncoding
-from chromatic.errors import InputError
+from chromatic._log import told
+from chromatic._threads import thread_count
+from chromatic.data.limit import parse_size
+from chromatic.encoding.protocol import Encoding
+from chromatic.fitting.fit import learn
+from chromatic.model import Input
+from chromatic.model import Model as FittedModel
+from chromatic.parameters import PARAMETERS, Parameter, Settings
+from chromatic.registry import encoding_class
 from chromatic.spark import files
-from chromatic.spark.coding import Limits
+from chromatic.spark.coding import Numbering
 from chromatic.spark.encoding import Encoder
-from chromatic.spark.fitting import Plan, fit, out_of_fold
 from chromatic.spark.frames import errors_of_workers
+from chromatic.spark.source import Place, SparkSource, tables_by_fold
 
-_KIND = {
-    bool: TypeConverters.toBoolean,
-    int: TypeConverters.toInt,
-    float: TypeConverters.toFloat,
-    str: TypeConverters.toString,
-    object: TypeConverters.identity,
+_CONVERTERS = {
+    (bool,): TypeConverters.toBoolean,
+    (int,): TypeConverters.toInt,
+    (float,): TypeConverters.toFloat,
+    (str,): TypeConverters.toString,
 }
 MODEL_FILE = "model.chroma"
 
 
-def _param(name: str, doc: str, kind: type) -> Param[Any]:
-    return Param(Params._dummy(), name, doc, typeConverter=_KIND[kind])
+def _param(name: str, doc: str, *kinds: type) -> Param[Any]:
+    converter = _CONVERTERS.get(kinds, TypeConverters.identity)
+    return Param(Params._dummy(), name, doc, typeConverter=converter)
 
 
-class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, HasSeed):
+def _of_table(parameter: Parameter) -> Param[Any]:
+    """Return a Param of the table of parameters; one that may be None stays unset."""
+    kinds = (kind for kind in parameter.kinds if kind is not NoneType)
+    return _param(parameter.spark, parameter.sentence, *kinds)
+
+
+# Spark looks for Params among the attributes of a class.
+_TableParams: Any = type("_TableParams", (Params,), {one.spark: _of_table(one) for one in PARAMETERS})
+
+
+class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  # type: ignore[misc]
     """The parameters of `ChromaticEncoder` as Spark names them, and those that only Spark needs."""
 
-    budget = _param("budget", "the most output columns, dense ones included", int)
-    encoding = _param("encoding", "submodular, target, frequency or identity", str)
-    coloring = _param("coloring", "balanced, first-fit, random or uniform", str)
-    maxColors = _param("maxColors", "a number, or 'proper'; unset: what suits the budget", object)
-    minEdgeCount = _param("minEdgeCount", "pairs of features seen in fewer rows may share a color", int)
-    leakage = _param("leakage", "how training rows are encoded: crossfit, split or none", str)
-    folds = _param("folds", "of crossfit", int)
-    splitRate = _param("splitRate", "of split: 2**-rate of the rows estimate", int)
-    smoothing = _param("smoothing", "pseudo-count of the overall rate, or 'auto'", object)
-    quantizer = _param("quantizer", "optimal, greedy or sort", str)
-    null = _param("null", "drop, or emit a column for an absent color", str)
-    minGain = _param("minGain", "nats that a column must tell; unset: ln(rows) / 2", float)
-    unestimated = _param("unestimated", "a feature that no row estimates counts as: prior, or null", str)
-    denseThreshold = _param("denseThreshold", "features in a larger share of the rows are dense", float)
-    minCount = _param("minCount", "sparse features in fewer rows are dropped", int)
-    handleUnknown = _param("handleUnknown", "ignore features that training did not have, or error", str)
-    names = _param("names", "keep the names of string features", bool)
     orderCol = _param(
         "orderCol",
         "numbers identical rows, for folds; unset: the order in which the frame has its rows",
         str,
     )
-    driverMemoryInMB = _param("driverMemoryInMB", "what coloring may take in the driver's Python", int)
+    driverMemoryInMB = _param(
+        "driverMemoryInMB", "what coloring may take in the driver's Python, where memory is unset", int
+    )
     broadcastInMB = _param(
         "broadcastInMB", "a vocabulary that takes more of a Python worker is joined in fit", int
     )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        local = Settings()
         self._setDefault(
             inputCol="features",
             labelCol="label",
             outputCol="columns",
-            denseThreshold=0.1,
-            minCount=1,
-            handleUnknown="ignore",
-            names=True,
             driverMemoryInMB=8192,
             broadcastInMB=1024,
-            **{
-                _camel(field.name): getattr(local, field.name)
-                for field in fields(Settings)
-                if getattr(local, field.name) is not None
-            },
+            **{one.spark: one.default for one in PARAMETERS if one.default is not None},
         )
 
     def setParams(self, **given: Any) -> Self:
@@ -119,19 +110,18 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, HasSeed):
         return self.getOrDefault(param) if self.isDefined(param) else None
 
     @property
-    def _plan(self) -> Plan:
-        if self._get("handleUnknown") not in ("ignore", "error"):
-            raise InputError(f"handleUnknown is {self._get('handleUnknown')!r}; expected ignore or error")
-        settings = Settings(**{field.name: self._get(_camel(field.name)) for field in fields(Settings)})
-        limits = Limits(self._get("denseThreshold"), self._get("minCount"), self._get("names"))
-        return Plan(
-            self._get("inputCol"),
-            self._get("labelCol"),
-            settings,
-            limits,
-            self._get("orderCol"),
-            self._get("driverMemoryInMB") << 20,
-            self._get("broadcastInMB") << 20,
+    def _settings(self) -> Settings:
+        return Settings(**{one.name: self._get(one.spark) for one in PARAMETERS})
+
+    @property
+    def _place(self) -> Place:
+        memory = self._get("memory")
+        return Place(
+            features=self._get("inputCol"),
+            label=self._get("labelCol"),
+            order=self._get("orderCol"),
+            driver_bytes=self._get("driverMemoryInMB") << 20 if memory is None else parse_size(memory),
+            broadcast_bytes=self._get("broadcastInMB") << 20,
         )
 
 
@@ -156,8 +146,13 @@ class ChromaticEstimator(
         self._set(**given)
 
     def _fit(self, dataset: DataFrame) -> ChromaticModel:
-        with errors_of_workers():
-            encoding = fit(dataset, self._plan)
+        settings = self._settings
+        uses_labels = encoding_class(settings.encoding).statistic is not None
+        source = SparkSource(
+            dataset, self._place, uses_labels=uses_labels, threads=thread_count(settings.threads)
+        )
+        with errors_of_workers(), told(settings.verbose):
+            encoding = learn(source, settings).encoding
         return self._copyValues(ChromaticModel(encoding))
 
 
@@ -192,27 +187,20 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         train on; else as `transform` does. Identical rows are numbered by `orderCol`, so give one where
         the order of the frame is not always the same.
         """
-        plan, encoding = self._plan, self.encoding_
-        if isinstance(encoding, FrequencyEncoding) or plan.settings.leakage == "none":
+        settings, encoding = self._settings, self.encoding_
+        if encoding.statistic is None or settings.leakage == "none":
             return self._transform(dataset)
-        tables = None
-        if plan.settings.leakage == "crossfit":
+        place, tables = self._place, None
+        if settings.leakage == "crossfit":
             with errors_of_workers():
-                tables = out_of_fold(dataset, plan, encoding)
+                tables = tables_by_fold(dataset, place, settings, encoding)
+        numbering = Numbering(settings, place.order)
         output = self._get("outputCol")
-        return self._encoder.encode_by_fold(dataset, plan.features, output, plan.numbering, tables)
+        return self._encoder.encode_by_fold(dataset, place.features, output, numbering, tables)
 
     @property
-    def _model(self) -> modelfile.Model:
-        plan = self._plan
-        parameters = asdict(plan.settings) | {
-            "dense_threshold": plan.limits.dense_threshold,
-            "min_count": plan.limits.min_count,
-            "names": plan.limits.keep_names,
-            "handle_unknown": self._get("handleUnknown"),
-        }
-        parameters["random_state"] = parameters.pop("seed")
-        return modelfile.Model(self.encoding_, parameters)
+    def _model(self) -> FittedModel:
+        return FittedModel(self.encoding_, self._settings.kept, Input("files", label=self._get("labelCol")))
 
     def writeFile(self, path: str) -> None:
         """Write the model file alone, as `chromatic fit` does, to any path that Spark understands."""
@@ -254,7 +242,7 @@ class _ModelReader(MLReader[ChromaticModel]):
         return model
 
 
-def _of_file(read: modelfile.Model) -> ChromaticModel:
+def _of_file(read: FittedModel) -> ChromaticModel:
     """A model with the parameters of its file; columns have their default names."""
     model = ChromaticModel(read.encoding)
     given = as_params(read.parameters)
@@ -262,11 +250,6 @@ def _of_file(read: modelfile.Model) -> ChromaticModel:
 
 
 def as_params(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of `ChromaticEncoder` in Spark's spelling; those that are None stay unset."""
-    given = {_camel(name): value for name, value in parameters.items() if value is not None}
-    return {"seed": given.pop("randomState", 0), **given}
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(word.capitalize() for word in others)
+    """Return parameters by their names in Spark; those that are None stay unset."""
+    names = {one.python: one.spark for one in PARAMETERS}
+    return {names.get(name, name): value for name, value in parameters.items() if value is not None}

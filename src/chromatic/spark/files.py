@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from chromatic import modelfile
 from chromatic.errors import InputError
+from chromatic.model import Model
 
 
 @contextlib.contextmanager
@@ -42,7 +43,7 @@ def check_target(session: SparkSession, path: str, *, overwrite: bool) -> None:
         raise InputError(f"{path}: is there already; name another path, or overwrite it")
 
 
-def write_model(session: SparkSession, model: modelfile.Model, path: str, *, names: bool = True) -> None:
+def write_model(session: SparkSession, model: Model, path: str, *, names: bool = True) -> None:
     """Write a model file to any path; one that is there is replaced."""
     jvm: Any = session._jvm
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +56,7 @@ def write_model(session: SparkSession, model: modelfile.Model, path: str, *, nam
             system.copyFromLocalFile(_local(jvm, local), jvm.org.apache.hadoop.fs.Path(beside))
 
 
-def read_model(session: SparkSession, path: str) -> modelfile.Model:
+def read_model(session: SparkSession, path: str) -> Model:
     """Read a model file from any path."""
     system, source = _opened(session, path)
     if not system.exists(source):

@@ -1,0 +1,205 @@
+"""What the estimators share: data of any kind in, a sparse matrix out, in scikit-learn's manners."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from chromatic.data import Reader
+from chromatic.data.batch import Batch, LeftOut, check_kind
+from chromatic.data.reader import NO_LABEL, paths_of
+from chromatic.encoding.encoded import Encoded
+from chromatic.errors import InputError
+from chromatic.model import Input
+
+log = logging.getLogger("chromatic")
+
+
+class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator of rows of sparse features."""
+
+    n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows: a scipy matrix, a list of lists, sets or dicts of features, a table of
+            pandas, polars or Arrow, or the path of a file.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+
+        Returns
+        -------
+        self
+            The fitted encoder.
+        """
+        self._fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows, and return their columns.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows, as `fit` takes them.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+
+        Returns
+        -------
+        csr_array or DataFrame of shape (n_rows, n_columns)
+            The columns of the training rows. They do not know the labels of their own rows.
+        """
+        encoded, n_left = self._fit(X, y)
+        if n_left < encoded.n_rows:
+            log.warning("some rows estimated: train on the %s of training_rows_ only", f"{n_left:,}")
+        return self._output(encoded)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            The names of the columns of a matrix, where it was fitted on one.
+
+        Returns
+        -------
+        ndarray of str
+            A name for each column.
+        """
+        check_is_fitted(self)
+        given = None
+        if input_features is not None or hasattr(self, "n_features_in_"):
+            given = self._input_names(input_features)
+        return np.array(self._column_names(given if self._input.kind == "matrix" else None), dtype=object)
+
+    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+        """Learn; return the columns of all training rows, and how many of the rows are to train on."""
+        raise NotImplementedError
+
+    def _column_names(self, given: Any) -> list[str]:
+        raise NotImplementedError
+
+    @property
+    def _input(self) -> Input:
+        """What the estimator was fitted on."""
+        raise NotImplementedError
+
+    def _input_names(self, given: Any) -> Any:
+        names, width = getattr(self, "feature_names_in_", None), getattr(self, "n_features_in_", None)
+        if given is None:
+            return [f"x{i}" for i in range(width or 0)] if names is None else names
+        given = np.asarray(given, dtype=object)
+        if names is not None and not np.array_equal(names, given):
+            raise InputError("input_features is not equal to feature_names_in_; expected the same names")
+        if width is not None and len(given) != width:
+            raise InputError(
+                f"input_features should have length equal to number of features ({width}), got {len(given)}"
+            )
+        return given
+
+    def _read_to_fit(self, X: Any, *, labels_apart: bool) -> tuple[list[Batch], Input]:
+        """Read training rows; matrices and tables are checked in scikit-learn's way.
+
+        Where labels come apart from X, a table's column `label` is a feature like the others.
+        """
+        label = NO_LABEL if labels_apart else None
+        return self._read(X, Input(label=label), fitting=True)
+
+    def _read_more(self, X: Any, integers: bool) -> list[Batch]:
+        """Read other rows than those of the fit, and hold them against these."""
+        batches, _ = self._read(X, self._input, fitting=False)
+        if paths_of(X) is None:
+            check_kind(batches, integers)
+        return batches
+
+    def _read(self, X: Any, input: Input, *, fitting: bool) -> tuple[list[Batch], Input]:
+        refuse_texts(X)
+        label = input.label
+        if paths_of(X) is not None:
+            input = replace(input, kind="files")
+        elif is_matrix(X):
+            X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=fitting)
+            input = replace(input, kind="matrix", n_columns=int(X.shape[1]))
+        elif hasattr(X, "columns"):
+            table = _without_label(X, input)
+            label = NO_LABEL if table is X else label
+            validate_data(self, table, skip_check_array=True, reset=fitting)
+            names = getattr(self, "feature_names_in_", None)
+            columns = None if names is None else tuple(map(str, names))
+            width = len(list(table.columns))
+            input = replace(input, kind="table", n_columns=width, columns=columns)
+        batches = Reader(n_jobs=self.n_jobs, label=label).batches(X)
+        return batches, input
+
+    def _output(self, encoded: Encoded) -> Any:
+        """Return a matrix, or pandas' sparse frame of it where `set_output` asks for frames."""
+        matrix = encoded.to_csr()
+        asked = getattr(self, "_sklearn_output_config", {}).get("transform")
+        kind = get_config()["transform_output"] if asked is None else asked
+        if kind == "default":
+            return matrix
+        if kind != "pandas":
+            raise InputError(f"{kind} has no sparse columns to set as output; expected pandas or default")
+        import pandas as pd
+
+        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=self.get_feature_names_out())
+
+
+def say_what_was_left_out(batches: list[Batch]) -> None:
+    """Nothing is dropped silently."""
+    for sentence in LeftOut.of(batches).sentences():
+        log.warning(sentence)
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether scikit-learn would take X for a matrix of numbers; lists of integers are features here."""
+    if hasattr(X, "columns"):
+        return False
+    if isinstance(X, (list, tuple)):
+        first = X[0] if len(X) else None
+        return isinstance(first, (list, tuple)) and len(first) > 0 and isinstance(first[0], float)
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
+        return bool(len(X) == 0 or not isinstance(X[0], (Collection, np.ndarray)))
+    return hasattr(X, "tocsr") or (hasattr(X, "__array__") and not hasattr(X, "to_list"))
+
+
+def refuse_texts(X: Any) -> None:
+    """Refuse rows that were not split into features yet; paths are texts too."""
+    texts = isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(text, str) for text in X)
+    if texts and not any(os.path.exists(text) or text == "-" for text in X):
+        raise InputError(
+            f"X is a list of texts, such as {X[0][:40]!r}, and there are no files of these names; expected "
+            "rows of features, as [text.split() for text in X], or paths"
+        )
+
+
+def _without_label(table: Any, input: Input) -> Any:
+    """Return the columns of a table that are features: all of them, where labels came apart."""
+    label = "label" if input.label is None else input.label
+    if label not in list(table.columns):
+        return table
+    import narwhals as nw
+
+    return nw.from_native(table, eager_only=True).drop(label).to_native()

@@ -1,0 +1,170 @@
+"""The encoders that people use today, to compare with, in scikit-learn's manners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from chromatic._estimator import SparseEstimator, say_what_was_left_out
+from chromatic._threads import thread_count
+from chromatic.data.vocabulary import learn
+from chromatic.encoding.baselines import HashingEncoding, truncate
+from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.explain import column_names
+from chromatic.model import Input
+from chromatic.parameters import check_parameter
+
+
+class FrequencyEncoder(SparseEstimator):
+    """Frequency truncation (FT): the most frequent features, a column each.
+
+    Parameters
+    ----------
+    budget : int, default=1024
+        The most columns, dense ones included.
+    dense_threshold : float, default=0.1
+        Features in more than this share of the rows are dense: they pass through with their values.
+    min_count : int, default=1
+        Sparse features in fewer rows are dropped.
+    n_jobs : int, default=None
+        The number of threads; by default all cores.
+
+    Attributes
+    ----------
+    encoding_ : TruncatedEncoding
+        What was fitted.
+
+    See Also
+    --------
+    ChromaticEncoder : Columns that keep all features.
+    HashingEncoder : Columns by the features' hashes.
+
+    Examples
+    --------
+    >>> encoder = FrequencyEncoder(budget=1, dense_threshold=1.0)
+    >>> encoder.fit_transform([["a"], ["a", "b"], ["c"], ["a"]]).toarray().tolist()
+    [[1.0], [1.0], [0.0], [1.0]]
+    """
+
+    def __init__(
+        self,
+        budget: int = 1024,
+        *,
+        dense_threshold: float = 0.1,
+        min_count: int = 1,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.dense_threshold = dense_threshold
+        self.min_count = min_count
+        self.n_jobs = n_jobs
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoding_")
+
+    @property
+    def _input(self) -> Input:
+        return self._fitted_on
+
+    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+        check_parameter("budget", self.budget)
+        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
+        say_what_was_left_out(batches)
+        vocabulary, rows = learn(
+            batches,
+            dense_threshold=self.dense_threshold,
+            min_count=self.min_count,
+            threads=thread_count(self.n_jobs),
+        )
+        self.encoding_ = truncate(vocabulary, self.budget)
+        return self.encoding_.encode(rows), rows.n_rows
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns of rows.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The rows, as `fit` takes them.
+
+        Returns
+        -------
+        csr_array or DataFrame of shape (n_rows, n_columns)
+            The columns.
+        """
+        check_is_fitted(self)
+        vocabulary = self.encoding_.vocabulary
+        rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
+        return self._output(self.encoding_.encode(rows))
+
+    def _column_names(self, given: Any) -> list[str]:
+        return column_names(self.encoding_, given)
+
+
+class HashingEncoder(SparseEstimator):
+    """The hashing trick (HT): each feature adds its value, with a sign of its own, to a column by its hash.
+
+    Dense features are hashed too, and nothing is learned but whether features are integers.
+
+    Parameters
+    ----------
+    budget : int, default=1024
+        The number of columns.
+    n_jobs : int, default=None
+        The number of threads; by default all cores.
+
+    Attributes
+    ----------
+    encoding_ : HashingEncoding
+        What was fitted.
+
+    See Also
+    --------
+    ChromaticEncoder : Columns that keep all features.
+    FrequencyEncoder : A column for each of the most frequent features.
+
+    Examples
+    --------
+    >>> HashingEncoder(budget=4).fit_transform([["a"], ["a", "b"]]).shape
+    (2, 4)
+    """
+
+    def __init__(self, budget: int = 1024, *, n_jobs: int | None = None) -> None:
+        self.budget = budget
+        self.n_jobs = n_jobs
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoding_")
+
+    @property
+    def _input(self) -> Input:
+        return self._fitted_on
+
+    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+        check_parameter("budget", self.budget)
+        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
+        say_what_was_left_out(batches)
+        integers = not any(batch.has_names for batch in batches)
+        self.encoding_ = HashingEncoding(self.budget, integers)
+        encoded = self.encoding_.encode(batches)
+        return encoded, encoded.n_rows
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns of rows.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The rows, as `fit` takes them.
+
+        Returns
+        -------
+        csr_array or DataFrame of shape (n_rows, n_columns)
+            The columns.
+        """
+        check_is_fitted(self)
+        return self._output(self.encoding_.encode(self._read_more(X, self.encoding_.integers)))
+
+    def _column_names(self, given: Any) -> list[str]:
+        return [f"hash{column}" for column in range(self.budget)]

@@ -1,0 +1,283 @@
+"""One-hot columns that keep the most mutual information with a binary label.
+
+Per color, the categories are its features and null (no feature of that color in the row). They are put
+in order of their smoothed positive rate and cut into bins, all colors competing for one budget; each
+bin but one is a column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel
+from chromatic.coloring import Coloring
+from chromatic.encoding.encoded import NO_COLUMN, Tables
+from chromatic.encoding.quantize import Groups, quantize
+from chromatic.encoding.statistics import LOWER_HALF, Integers, LabelCounts, packed
+
+RARE = 64
+MOST_PLACES = 1 << 22  # of a table of rare categories
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """What turns the features of rows into columns.
+
+    The bins of color k are bin_starts[k] to bin_starts[k + 1], by rate; `cuts` are the upper rates of
+    all bins but each color's last, which has infinity. `columns` says the column of each bin, or
+    NO_COLUMN for the one that is left out.
+    """
+
+    prior: float
+    smoothing: float
+    rates: npt.NDArray[np.float64]  # smoothed, of each feature
+    bin_starts: npt.NDArray[np.int64]
+    cuts: npt.NDArray[np.float64]
+    columns: npt.NDArray[np.int32]  # of each bin
+    null_bins: npt.NDArray[np.int64]  # of each color
+    null_rates: npt.NDArray[np.float64]
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The features of each color, those with the same counts as one."""
+
+    colors: Integers
+    positives: Integers
+    rows: Integers
+    times: Integers  # how many features it is
+
+
+def smoothed(counts: Integers, prior: float, smoothing: float) -> npt.NDArray[np.float64]:
+    """(positives + a · prior) / (count + a) of packed counts; the prior where nothing was counted."""
+    rates = np.empty(len(counts))
+    _find_rates(counts, (float(prior), float(smoothing)), rates)
+    return rates
+
+
+def learn_codebook(
+    coloring: Coloring,
+    totals: Integers,
+    categories: Categories,
+    *,
+    budget: int,
+    smoothing: float,
+    quantizer: str = "optimal",
+    null: str = "drop",
+    min_gain: float | None = None,
+) -> Codebook:
+    """Learn columns from the packed counts of each feature, all rows last, and from their categories."""
+    n_rows, n_positive = int(totals[-1] & LOWER_HALF), int(totals[-1] >> 32)
+    prior = n_positive / n_rows
+    n_colors = coloring.n_colors
+    null_positives, null_counts = (
+        all_rows - np.bincount(categories.colors, numbers * categories.times, n_colors).astype(np.int64)
+        for all_rows, numbers in ((n_positive, categories.positives), (n_rows, categories.rows))
+    )
+    null_rates = smoothed(packed(null_positives, null_counts), prior, smoothing)
+    groups, group_rates = grouped(
+        np.concatenate((categories.colors, np.arange(n_colors))),
+        np.concatenate(
+            (smoothed(packed(categories.positives, categories.rows), prior, smoothing), null_rates)
+        ),
+        np.concatenate((categories.rows * categories.times, null_counts)),
+        n_colors,
+    )
+    extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
+    gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
+    bins = quantize(groups, budget + extra, quantizer, gain)
+    cuts = _cuts(groups, group_rates, bins.starts, bins.ends)
+    null_bins = bins_of(np.arange(n_colors), null_rates, bins.starts, cuts)
+    columns = np.zeros(bins.n_bins, np.int32)
+    if null == "drop":
+        columns[_left_out(groups, bins.starts, bins.ends, null_bins, null_counts)] = NO_COLUMN
+    columns[columns == 0] = np.arange(int((columns == 0).sum()))
+    return Codebook(
+        prior=prior,
+        smoothing=smoothing,
+        rates=smoothed(totals[:-1], prior, smoothing),
+        bin_starts=bins.starts,
+        cuts=cuts,
+        columns=columns,
+        null_bins=null_bins,
+        null_rates=null_rates,
+        n_columns=int(columns.max(initial=-1)) + 1,
+    )
+
+
+def columns_of(
+    codebook: Codebook, colors: npt.NDArray[np.int32], rates: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int32]:
+    """The column of each feature, by its rate among the cuts of its color."""
+    return codebook.columns[bins_of(colors, rates, codebook.bin_starts, codebook.cuts)]
+
+
+def columns_by_fold(
+    codebook: Codebook,
+    colors: npt.NDArray[np.int32],
+    counted: LabelCounts,
+    columns: npt.NDArray[np.int32],
+    *,
+    null_instead: bool = False,
+) -> Tables:
+    """Return the column of each feature in each fold, by the rows of the other folds.
+
+    `columns` are those by all rows: where a fold has no row of a feature, they hold. A feature without
+    any other row has the prior's column or, with `null_instead`, null's.
+    """
+    by_fold = np.empty(counted.several.shape, np.int32)
+    nowhere = codebook.columns[codebook.null_bins]
+    if not null_instead:
+        priors = np.full(len(nowhere), codebook.prior)
+        nowhere = columns_of(codebook, np.arange(len(nowhere), dtype=np.int32), priors)
+    bins = codebook.bin_starts, codebook.cuts, codebook.columns
+    smoothing = codebook.prior, codebook.smoothing
+    _find_out_of_fold(counted.several, (colors, columns, nowhere), bins, smoothing, by_fold)
+    return Tables(by_fold, alone=nowhere[colors[len(by_fold) :]])
+
+
+def bins_of(
+    colors: npt.NDArray[np.integer],
+    rates: npt.NDArray[np.float64],
+    bin_starts: npt.NDArray[np.int64],
+    cuts: npt.NDArray[np.float64],
+) -> npt.NDArray[np.int64]:
+    """The bin of each rate among its color's; a rate on a cut goes left."""
+    bins = np.empty(len(rates), np.int64)
+    _find_bins(np.asarray(colors, np.int64), rates, bin_starts, cuts, bins)
+    return bins
+
+
+def merged(coloring: Coloring, totals: Integers) -> Categories:
+    """The categories of features with packed counts, all rows last.
+
+    Almost all features are rare, and a table of small numbers merges them much faster than sorting.
+    """
+    rare = RARE
+    while rare > 4 and coloring.n_colors * rare * rare > MOST_PLACES:
+        rare //= 2
+    table = np.zeros((coloring.n_colors, rare, rare), np.int64)
+    large = np.empty(len(coloring.colors), np.int64)
+    large = large[: _tally(coloring.colors, totals, table, large)]
+    rare_ones = np.nonzero(table)
+    return Categories(
+        np.concatenate((rare_ones[0], coloring.colors[large])),
+        np.concatenate((rare_ones[1], totals[large] >> 32)),
+        np.concatenate((rare_ones[2], totals[large] & LOWER_HALF)),
+        np.concatenate((table[rare_ones], np.ones(len(large), np.int64))),
+    )
+
+
+def grouped(
+    colors: npt.NDArray[np.int64],
+    rates: npt.NDArray[np.float64],
+    counts: npt.NDArray[np.int64],
+    n_colors: int,
+) -> tuple[Groups, npt.NDArray[np.float64]]:
+    """Categories of one color and of equal rate are one: no cut between them can tell more."""
+    order = np.lexsort((rates, colors))
+    colors, rates, counts = colors[order], rates[order], counts[order]
+    new = np.concatenate(([True], (colors[1:] != colors[:-1]) | (rates[1:] != rates[:-1])))[: len(colors)]
+    first = np.flatnonzero(new)
+    rows = np.add.reduceat(counts.astype(np.float64), first) if len(first) else np.empty(0)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(colors[first], minlength=n_colors))))
+    return Groups(starts, rows, rows * (1.0 - rates[first])), rates[first]
+
+
+def _cuts(
+    groups: Groups,
+    rates: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Midpoints between the rates of neighboring groups."""
+    cuts = np.full(len(ends), np.inf)
+    inner = np.ones(len(ends), np.bool_)
+    inner[starts[1:] - 1] = False
+    at = ends[inner]
+    cuts[inner] = (rates[at - 1] + rates[at]) / 2
+    return cuts
+
+
+def _left_out(
+    groups: Groups,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    null_bins: npt.NDArray[np.int64],
+    null_counts: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """The bin of each color that makes no column: null's, or the largest where null never occurs."""
+    rows, _ = groups.sums()
+    sizes = np.diff(np.concatenate(([0.0], rows[ends])))
+    out = null_bins.copy()
+    for k in np.flatnonzero(null_counts == 0):
+        out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
+    return out
+
+
+@kernel
+def _tally(colors, totals, table, large):  # type: ignore[no-untyped-def]
+    """Count rare features in the table; list the others, and tell how many they are."""
+    n_large = np.int64(0)
+    for v in range(len(colors)):
+        count = totals[v] & LOWER_HALF
+        if count < table.shape[1]:
+            table[colors[v], totals[v] >> 32, count] += 1
+        else:
+            large[n_large] = v
+            n_large += 1
+    return n_large
+
+
+@inlined
+def _rate(counts, smoothing):  # type: ignore[no-untyped-def]
+    prior, weight = smoothing
+    below = (counts & LOWER_HALF) + weight
+    return ((counts >> 32) + weight * prior) / below if below > 0.0 else prior
+
+
+@kernel
+def _find_rates(counts, smoothing, rates):  # type: ignore[no-untyped-def]
+    for i in range(len(counts)):
+        rates[i] = _rate(counts[i], smoothing)
+
+
+@inlined
+def _bisect(rate, bin_starts, cuts, color):  # type: ignore[no-untyped-def]
+    low, high = bin_starts[color], bin_starts[color + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if rate <= cuts[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untyped-def]
+    for i in range(len(rates)):
+        bins[i] = _bisect(rates[i], bin_starts, cuts, colors[i])
+
+
+@kernel
+def _find_out_of_fold(counted, of_features, bins, smoothing, by_fold):  # type: ignore[no-untyped-def]
+    colors, columns, nowhere = of_features
+    bin_starts, cuts, bin_columns = bins
+    for v in range(len(counted)):
+        total = np.int64(0)
+        for f in range(counted.shape[1]):
+            total += counted[v, f]
+        for f in range(counted.shape[1]):
+            others = total - counted[v, f]
+            if counted[v, f] == 0:
+                by_fold[v, f] = columns[v]
+            elif others == 0:
+                by_fold[v, f] = nowhere[colors[v]]
+            else:
+                rate = _rate(others, smoothing)
+                by_fold[v, f] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]

@@ -1,0 +1,254 @@
+"""What an encoding is: the one protocol that fit, files, reports, Spark and the estimator work by.
+
+An encoding says what each feature becomes (`tables`), and everything that encodes rows follows from that.
+Beside it, it says how it learns, what a file keeps of it, and what a column means. Nothing outside an
+encoding's own module asks which encoding it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic.coloring import Coloring, represent
+from chromatic.data.checked import Arrays, CheckedArrays
+from chromatic.data.rows import Rows
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.encoded import Encoded, Tables, encode
+from chromatic.encoding.information import Information
+from chromatic.encoding.statistics import Statistic
+from chromatic.errors import InputError
+from chromatic.parameters import Settings
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an encoding learns from, beside its statistic."""
+
+    vocabulary: Vocabulary
+    coloring: Coloring
+    settings: Settings
+    binary: bool = False  # whether labels are 0 and 1
+    mean: float = 0.0  # of the labels of the rows that estimate
+    variance: float = 0.0
+
+    @property
+    def room(self) -> int:
+        """The columns that the budget leaves beside the dense ones."""
+        return self.settings.budget - len(self.vocabulary.dense_names)
+
+
+def check_room(budget: int, vocabulary: Vocabulary) -> None:
+    """Refuse a budget that has no place for the dense columns."""
+    n_dense = len(vocabulary.dense_names)
+    if budget < n_dense:
+        raise InputError(
+            f"the budget is {budget} and there are {n_dense} dense columns; expected a budget of at least "
+            "as many, or a higher dense_threshold"
+        )
+
+
+@dataclass(frozen=True)
+class Words:
+    """How people speak of an encoding's columns."""
+
+    columns: str  # what a column is, in a sentence or two
+    measure: str  # the number that tells features apart, a rate for example
+    first: str  # the order of columns that shows the most telling ones first
+    extremes: str = ""  # what is highest or lowest in a column; "": such an order makes no sense
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is known of the columns that come from sparse features, by their numbers."""
+
+    colors: Integers
+    rows: Integers  # of training that the column tells something of
+    measure: Floats  # the mean over these rows
+    features: Integers  # how many the column stands for
+    absent: Integers  # the rows among them that have no feature of the color
+    strength: Floats  # how much the column tells: a report lists the strongest first
+
+
+@dataclass(frozen=True)
+class Encoding(ABC):
+    """A fitted encoding.
+
+    A subclass is a frozen dataclass whose fields are arrays and plain values, so that it can be pickled,
+    compared and sent to workers. docs/adding-an-encoding.md adds one, step by step.
+    """
+
+    vocabulary: Vocabulary
+    coloring: Coloring
+
+    name: ClassVar[str]  # in model files
+    statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
+    numeric_labels: ClassVar[bool] = False  # whether labels may be numbers other than 0 and 1
+    measure_key: ClassVar[str] = "value"  # what `measure` is called in explanations
+    words: ClassVar[Words]
+
+    # --- learning
+
+    @classmethod
+    @abstractmethod
+    def palette(cls, settings: Settings, n_dense: int) -> int:
+        """Return how many colors suit the budget, where none are asked for."""
+
+    @classmethod
+    def costs_columns(cls, settings: Settings) -> bool:
+        """Return whether each color costs at least one column of the budget."""
+        return False
+
+    @classmethod
+    @abstractmethod
+    def learn(cls, task: Task, statistic: Any) -> Self:
+        """Learn the encoding from the statistic of all rows; None where it has no statistic."""
+
+    def by_fold(self, task: Task, statistic: Any) -> Tables:
+        """Return what each feature becomes in each fold, by the labels of the other folds."""
+        return self.tables
+
+    # --- rows
+
+    @property
+    @abstractmethod
+    def n_sparse_columns(self) -> int:
+        """The number of columns that come from sparse features."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Tables:
+        """What each feature becomes, by the labels of all rows."""
+
+    @property
+    def absent(self) -> npt.NDArray[np.int32] | None:
+        """The column of each color where a row has none of its features; None: no column."""
+        return None
+
+    @property
+    def n_kept(self) -> int:
+        """How many features play a part; those after them are as if unseen."""
+        return len(self.vocabulary)
+
+    def resolve(self, rows: Rows, threads: int = 1) -> Rows:
+        """Return the rows with at most one feature of a color, the rarest of those that play a part."""
+        self.coloring.check(rows)
+        return represent(rows.truncated(self.n_kept), self.coloring, threads)[0]
+
+    def encode(self, rows: Rows, threads: int = 1) -> Encoded:
+        """Return the columns of rows that the vocabulary codes."""
+        return self.encode_resolved(self.resolve(rows, threads))
+
+    def encode_resolved(
+        self, rows: Rows, tables: Tables | None = None, fold: npt.NDArray[np.int32] | None = None
+    ) -> Encoded:
+        """Return the columns of rows without collisions, by other tables where these are given."""
+        return encode(
+            rows,
+            self.tables if tables is None else tables,
+            fold,
+            n_columns=self.n_sparse_columns,
+            absent=None if self.absent is None else (self.coloring.colors, self.absent),
+        )
+
+    # --- columns
+
+    @property
+    def column_colors(self) -> Integers:
+        """The color of each column that comes from sparse features."""
+        return np.arange(self.coloring.n_colors)
+
+    @property
+    def field_dims(self) -> Integers | None:
+        """How many levels each color has, 0 included; None where columns do not hold levels."""
+        return None
+
+    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        """Return a name for each column that comes from sparse features.
+
+        `called` says what people call a feature.
+        """
+        return [f"color{color}" for color in range(self.n_sparse_columns)]
+
+    @property
+    def measure(self) -> Floats:
+        """The number that tells the features of a color apart."""
+        values = self.tables.values
+        return np.ones(len(self.vocabulary)) if values is None else values[:, 0].astype(np.float64)
+
+    @property
+    def smoothing(self) -> float | None:
+        """The pseudo-count of the overall rate; None where nothing was smoothed by one."""
+        return None
+
+    # --- what a report says
+
+    @property
+    def prior(self) -> float | None:
+        """The mean of the labels; None where no labels were used."""
+        return None
+
+    @property
+    def absent_measure(self) -> Floats:
+        """The measure of each absent color, where that makes a column."""
+        return np.zeros(self.coloring.n_colors)
+
+    def column_facts(self) -> ColumnFacts:
+        """Return what is known of each column that comes from sparse features."""
+        counts, n, column = self.vocabulary.counts, self.n_sparse_columns, self.tables.of_features
+        some = column >= 0
+        rows, sums, strength = (
+            np.bincount(column[some], weights[some], n)
+            for weights in (counts, counts * self.measure, counts * np.abs(self.measure))
+        )
+        absent = np.zeros(n, np.int64)
+        if self.absent is not None:
+            mass = np.bincount(self.coloring.colors, counts, self.coloring.n_colors)
+            absent[self.absent] = np.maximum(self.vocabulary.n_rows - mass, 0)
+            rows += absent
+            sums[self.absent] += absent[self.absent] * self.absent_measure
+        return ColumnFacts(
+            colors=self.column_colors,
+            rows=rows.astype(np.int64),
+            measure=sums / np.maximum(rows, 1),
+            features=np.bincount(column[some], minlength=n),
+            absent=absent,
+            strength=strength,
+        )
+
+    def information(self) -> Information | None:
+        """Return what columns tell of the label against their number, where they are chosen by that."""
+        return None
+
+    # --- files and workers
+
+    def facts(self) -> dict[str, Any]:
+        """Return the plain values that a file keeps."""
+        return {}
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """Return the arrays that a file keeps."""
+
+    @classmethod
+    @abstractmethod
+    def of_file(
+        cls, vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
+    ) -> Self:
+        """Return the encoding that a file keeps; everything that indexes something else is checked."""
+
+    def without_explanations(self) -> Self:
+        """Return the encoding without what only people need: names, for example."""
+        return replace(
+            self,
+            vocabulary=replace(self.vocabulary, names=None),
+            coloring=replace(self.coloring, forbidden=np.empty(0, np.int32)),
+        )

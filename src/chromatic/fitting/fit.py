@@ -1,0 +1,184 @@
+"""The one fit: the only place where its steps stand in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._threads import ordered_map
+from chromatic.coloring import Coloring, Request
+from chromatic.data.rows import Rows
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.encoded import Encoded, Tables, joined
+from chromatic.encoding.protocol import Encoding, Task, check_room
+from chromatic.encoding.statistics import Statistic
+from chromatic.errors import InputError
+from chromatic.fitting.sources import LocalSource, Source
+from chromatic.parameters import Settings
+from chromatic.registry import encoding_class
+
+log = logging.getLogger("chromatic")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """An encoding, and what it was learned from."""
+
+    encoding: Encoding
+    task: Task
+    statistic: Statistic | None
+
+
+def learn(source: Source, settings: Settings) -> Learned:
+    """Learn an encoding from the rows of a source: count, color, accumulate, learn."""
+    kind: type[Encoding] = encoding_class(settings.encoding)
+    uses_labels = kind.statistic is not None
+    two_kinds = uses_labels and _checked_labels(source, kind, settings)
+    vocabulary = source.count(settings)
+    if uses_labels:
+        check_room(settings.budget, vocabulary)
+    statistic = None
+    with source.coded(settings):
+        coloring = source.color(coloring_request(kind, vocabulary, settings))
+        log.info("colors: %d, and %s features found none free", coloring.n_colors, f"{coloring.forced:,}")
+        _check_affordable(kind, coloring, vocabulary, settings)
+        if kind.statistic is not None:
+            statistic = source.accumulate(kind.statistic, coloring, settings)
+    task = Task(vocabulary, coloring, settings)
+    if statistic is not None:
+        mean, variance = source.label_moments(statistic)
+        if variance <= 0:
+            raise InputError(
+                "the rows that estimate have labels of one kind; expected more rows, or crossfit"
+            )
+        task = Task(vocabulary, coloring, settings, two_kinds, mean, variance)
+    encoding = kind.learn(task, statistic)
+    log.info("columns: %d, beside the dense ones", encoding.n_sparse_columns)
+    if not encoding.n_sparse_columns and len(vocabulary):
+        log.warning(
+            "no sparse feature tells enough of the label to make a column; min_gain=0 asks for less"
+        )
+    return Learned(encoding, task, statistic)
+
+
+def fit(source: LocalSource, settings: Settings) -> Fitted:
+    """Fit an encoding to rows on this machine, which can then be encoded without a leak of labels.
+
+    >>> from chromatic.data import Reader
+    >>> data = Reader().read([[f"f{i % 9}"] for i in range(90)], dense_threshold=0.5)
+    >>> fit(LocalSource(data, np.arange(90) % 3 // 2), Settings(budget=4)).training.to_csr().shape
+    (90, 1)
+    """
+    learned = learn(source, settings)
+    encoding, tables = learned.encoding, learned.encoding.tables
+    if learned.statistic is not None and settings.leakage == "crossfit":
+        tables = encoding.by_fold(learned.task, learned.statistic)
+    return Fitted(encoding, source, settings, tables)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An encoding, and the training rows that it can encode without a leak of labels."""
+
+    encoding: Encoding
+    source: LocalSource
+    settings: Settings
+    tables: Tables  # what features become in training rows
+
+    @property
+    def trains(self) -> npt.NDArray[np.bool_] | None:
+        """Which rows to train on; None: all of them."""
+        return None if self.source.folds is None else self.source.folds.trains
+
+    @property
+    def training_rows(self) -> npt.NDArray[np.int64]:
+        """The numbers of the rows to train on."""
+        trains = self.trains
+        return np.arange(self.source.rows.n_rows) if trains is None else np.flatnonzero(trains)
+
+    def pieces(self) -> Iterator[Encoded]:
+        """Yield the columns of all training rows, some rows at a time."""
+        folds, threads = self.source.folds, self.source.threads
+
+        def encode(piece: tuple[int, Rows]) -> Encoded:
+            start, rows = piece
+            if folds is None:  # no labels were used, so that nothing was resolved yet
+                return self.encoding.encode(rows)
+            by_fold = self.settings.leakage == "crossfit"
+            fold = folds.of_rows[start : start + rows.n_rows] if by_fold else None
+            return self.encoding.encode_resolved(rows, self.tables, fold)
+
+        rows = self.source.rows.pieces() if folds is None else self.source.resolved(self.encoding.coloring)
+        return ordered_map(encode, rows, threads)
+
+    def to_train_on(self) -> Iterator[tuple[Encoded, npt.NDArray[np.float64] | None]]:
+        """Yield the columns of the rows to train on, and their labels, some rows at a time."""
+        start, labels_of_rows, trains = 0, self.source.rows.labels, self.trains
+        for piece in self.pieces():
+            here = slice(start, start + piece.n_rows)
+            labels = None if labels_of_rows is None else labels_of_rows[here]
+            if trains is not None:
+                chosen = np.flatnonzero(trains[here])
+                piece, labels = piece.take(chosen), None if labels is None else labels[chosen]
+            yield piece, labels
+            start = here.stop
+
+    @cached_property
+    def training(self) -> Encoded:
+        """The columns of all training rows."""
+        return joined(list(self.pieces()))
+
+
+def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Settings) -> Request:
+    """Return what is asked of the coloring: the palette that is named, or one that suits the budget."""
+    n_dense, at_most = len(vocabulary.dense_names), None
+    palette: int | str
+    if settings.max_colors == "paper":
+        palette, at_most = "proper", max(1, min(settings.budget // 2, settings.budget - n_dense))
+    elif settings.max_colors is not None:
+        palette = settings.max_colors
+    elif settings.coloring == "uniform":  # it knows best how many colors it needs
+        palette = "proper"
+    else:
+        palette = kind.palette(settings, n_dense)
+    by_field = settings.coloring == "fields"
+    if by_field and vocabulary.fields is None:
+        raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
+    return Request(
+        strategy="balanced" if by_field else settings.coloring,
+        palette=palette,
+        at_most=at_most,
+        seed=settings.seed,
+        fields=vocabulary.fields if by_field else None,
+        min_edge_count=settings.min_edge_count,
+    )
+
+
+def _checked_labels(source: Source, kind: type[Encoding], settings: Settings) -> bool:
+    """Refuse labels that the encoding cannot learn from; return whether they are of two kinds."""
+    facts = source.label_facts()
+    if facts is None:
+        raise InputError(
+            f"the {settings.encoding} encoding requires y to be passed, but the target y is None and the "
+            "data has no labels; give y, or name their column"
+        )
+    facts.check(kind)
+    return facts.two_kinds
+
+
+def _check_affordable(
+    kind: type[Encoding], coloring: Coloring, vocabulary: Vocabulary, settings: Settings
+) -> None:
+    """Where each color costs a column, refuse more colors than the budget has columns for."""
+    room = settings.budget - len(vocabulary.dense_names)
+    if kind.costs_columns(settings) and coloring.n_colors > room:
+        raise InputError(
+            f"the budget leaves {room} columns and the coloring has {coloring.n_colors:,} colors, one "
+            "column each at least; expected a larger budget, or fewer colors (max_colors, or a larger "
+            "min_edge_count)"
+        )

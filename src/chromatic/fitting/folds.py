@@ -1,0 +1,129 @@
+"""Which rows a row's columns may be learned from: folds, or the half that estimates.
+
+A row's hash decides, never its label: the hash of its features, of its number among equal rows, and of
+the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel
+from chromatic._threads import ordered_map
+from chromatic.data.rows import Rows
+from chromatic.parameters import Settings
+
+U64 = np.uint64
+PART_BITS = 5  # rows are numbered in parts by the top bits of their sums
+
+
+@dataclass(frozen=True)
+class Folds:
+    """The fold that each row is counted in, or -1 where it is not counted."""
+
+    of_rows: npt.NDArray[np.int32]
+    settings: Settings
+
+    @property
+    def trains(self) -> npt.NDArray[np.bool_] | None:
+        """Which rows to train on, those that are not counted; None: all of them."""
+        return self.of_rows < 0 if self.settings.leakage == "split" else None
+
+
+def number_of_folds(settings: Settings) -> int:
+    """Return how many folds rows are counted in."""
+    return settings.folds if settings.leakage == "crossfit" else 1
+
+
+def folds_of_hashes(hashes: npt.NDArray[np.uint64], settings: Settings) -> npt.NDArray[np.int32]:
+    """Return the fold of each row from its hash.
+
+    With `split`, 0 where a row estimates, and -1 where it is left to train on.
+    """
+    if settings.leakage == "split":
+        return estimating_half(hashes, settings.split_rate).astype(np.int32) - np.int32(1)
+    return folds_of(hashes, settings.folds)
+
+
+def row_hashes(sums: npt.NDArray[np.uint64], seed: int, threads: int = 1) -> npt.NDArray[np.uint64]:
+    """A hash of each row's sum of features, of its number among equal rows, and of the seed.
+
+    The label plays no part. Equal rows are numbered, so that a feature that determines its row is still
+    spread over all folds.
+    """
+    number = np.empty(len(sums), np.uint32)
+    parts = (sums >> U64(64 - PART_BITS)).astype(np.uint8)
+
+    def number_part(part: int) -> None:
+        here = np.flatnonzero(parts == part)
+        here = here[np.argsort(sums[here], kind="stable")]
+        _number_runs(sums, here, number)
+
+    for _ in ordered_map(number_part, range(1 << PART_BITS), threads):
+        pass
+    return hashes_of_sums(sums, number, seed)
+
+
+def row_sums(rows: Rows, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """What tells rows apart: the sum of their features' mixed hashes, whatever their order."""
+    sums = np.empty(rows.n_rows, np.uint64)
+    _sum_keys(rows.indptr, rows.codes, keys, sums)
+    return sums
+
+
+def hashes_of_sums(
+    sums: npt.NDArray[np.uint64], number: npt.NDArray[np.uint32], seed: int
+) -> npt.NDArray[np.uint64]:
+    """The hash of each row from its sum and from its number among the rows with that sum."""
+    out = np.empty(len(sums), np.uint64)
+    _mix_rows(sums, number, U64(seed & 0xFFFFFFFFFFFFFFFF), out)
+    return out
+
+
+def folds_of(hashes: npt.NDArray[np.uint64], n_folds: int) -> npt.NDArray[np.int32]:
+    """The fold of each row, from the upper half of its hash."""
+    return (((hashes >> U64(32)) * U64(n_folds)) >> U64(32)).astype(np.int32)
+
+
+def estimating_half(hashes: npt.NDArray[np.uint64], rate: int) -> npt.NDArray[np.bool_]:
+    """Which rows estimate when 2**-rate of them do and the others train (the paper's split)."""
+    return np.asarray(hashes >> U64(64 - rate) == 0)
+
+
+@kernel
+def _number_runs(sums, order, number):  # type: ignore[no-untyped-def]
+    """Number the rows of one sum from 0, in their order."""
+    for k in range(len(order)):
+        same = k > 0 and sums[order[k]] == sums[order[k - 1]]
+        number[order[k]] = number[order[k - 1]] + np.uint32(1) if same else np.uint32(0)
+
+
+@inlined
+def _mix(z):  # type: ignore[no-untyped-def]
+    """The finalizer of SplitMix64."""
+    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
+    return z ^ (z >> U64(31))
+
+
+@kernel
+def _sum_keys(indptr, codes, keys, sums):  # type: ignore[no-untyped-def]
+    for row in range(len(indptr) - 1):
+        total = U64(0)
+        for i in range(indptr[row], indptr[row + 1]):
+            total += _mix(keys[codes[i]])
+        sums[row] = total
+
+
+@kernel
+def _mix_rows(sums, number, seed, out):  # type: ignore[no-untyped-def]
+    for row in range(len(sums)):
+        z = (
+            sums[row]
+            + _mix(U64(number[row]) + U64(0x9E3779B97F4A7C15))
+            + _mix(seed + U64(0xD1B54A32D192ED03))
+        )
+        out[row] = _mix(z)

@@ -1,0 +1,263 @@
+"""Where training rows are: in memory or on disk here, on Spark in `chromatic.spark.source`.
+
+A source counts features, codes rows, colors them and accumulates a statistic over them. `fit` says in
+which order, and knows nothing of where the rows are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._threads import ordered_map, thread_count
+from chromatic.coloring import Coloring, Request, color, represent
+from chromatic.coloring.request import check_for_disk
+from chromatic.data.limit import MemoryLimit, limited
+from chromatic.data.batch import Batch, LeftOut, have_labels
+from chromatic.data.reader import Dataset, Reader
+from chromatic.data.rows import Rows
+from chromatic.data.stored import StoredDataset, StoredRows, read_stored
+from chromatic.data.vocabulary import Vocabulary, learn
+from chromatic.encoding.statistics import Extent, Statistic
+from chromatic.errors import InputError
+from chromatic.fitting.folds import Folds, folds_of_hashes, number_of_folds, row_hashes, row_sums
+from chromatic.fitting.labels import LabelFacts, as_numbers, facts_of
+from chromatic.parameters import Settings
+
+log = logging.getLogger("chromatic")
+
+Floats = npt.NDArray[np.float64]
+
+
+class Source(ABC):
+    """Training rows, wherever they are. The methods are called in the order in which they stand here."""
+
+    @abstractmethod
+    def label_facts(self) -> LabelFacts | None:
+        """Look over the labels; None where there are none."""
+
+    @abstractmethod
+    def count(self, settings: Settings) -> Vocabulary:
+        """Count the features, and code the rows by the vocabulary that this gives."""
+
+    @contextlib.contextmanager
+    def coded(self, settings: Settings) -> Iterator[None]:
+        """Hold the coded rows for the time of the block, in which they are read several times."""
+        yield
+
+    @abstractmethod
+    def color(self, request: Request) -> Coloring:
+        """Color the features."""
+
+    @abstractmethod
+    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
+        """Sum a statistic over the rows, collisions resolved."""
+
+    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
+        """Return the mean and the variance of the labels of the rows that estimate."""
+        return statistic.label_moments()
+
+
+class LocalSource(Source):
+    """Coded rows on this machine, in memory or in a file, and their labels.
+
+    `y` are the labels where they do not come with the rows.
+    """
+
+    def __init__(
+        self,
+        data: Dataset | StoredDataset | None = None,
+        y: npt.NDArray[Any] | None = None,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        self._data = data
+        self._given = None if y is None else as_numbers(y)
+        self.threads = thread_count(threads)
+        self._is_resolved = False
+        self.folds: Folds | None = None
+
+    @property
+    def data(self) -> Dataset | StoredDataset:
+        assert self._data is not None, "the rows are not coded yet"
+        return self._data
+
+    @property
+    def rows(self) -> Rows | StoredRows:
+        """The coded rows."""
+        return self.data.rows
+
+    @property
+    def labels(self) -> Floats | None:
+        """The labels, 0 and 1 where they are of two kinds."""
+        if self._given is None and self._labels_of_rows is not None:
+            self._given = as_numbers(self._labels_of_rows)
+        return self._given
+
+    @property
+    def _labels_of_rows(self) -> Floats | None:
+        return self.rows.labels
+
+    def count(self, settings: Settings) -> Vocabulary:
+        for sentence in self.data.left_out.sentences():
+            log.warning(sentence)
+        if self.rows.elided_values:
+            log.warning(
+                "%s values other than 1 of sparse features count as presence",
+                f"{self.rows.elided_values:,}",
+            )
+        if self.labels is not None and self.labels.shape != (self.rows.n_rows,):
+            raise InputError(
+                f"{self.rows.n_rows:,} rows and labels of shape {self.labels.shape}; expected one label "
+                "for each row"
+            )
+        log.info("rows: coded")
+        return self.data.vocabulary
+
+    def label_facts(self) -> LabelFacts | None:
+        where = "y" if self._labels_of_rows is None else "the label"
+        return None if self.labels is None else facts_of(self.labels, where)
+
+    def color(self, request: Request) -> Coloring:
+        return color(self.rows, request, threads=self.threads)
+
+    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
+        assert self.labels is not None
+        self.folds = self._folds(settings)
+        sums = statistic.zeros(self._extent(statistic, number_of_folds(settings)))
+        for start, kept in self.resolved(coloring):
+            here = slice(start, start + kept.n_rows)
+            sums.add(kept, self.labels[here], self.folds.of_rows[here])
+        return sums
+
+    def _extent(self, statistic: type[Statistic], n_folds: int) -> Extent:
+        """Return how large a statistic is; refuse one that memory will not hold."""
+        vocabulary = self.data.vocabulary
+        extent = Extent(len(vocabulary), n_folds, len(vocabulary))
+        # Codes descend with the counts of the vocabulary's own rows, but for the fields of tables.
+        if n_folds > 1 and vocabulary.fields is None and vocabulary.n_rows == self.rows.n_rows:
+            extent = extent._replace(n_several=int(np.searchsorted(-vocabulary.counts, -1)))
+        if isinstance(self.rows, StoredRows):
+            self.rows.memory.check(statistic.bytes_needed(extent), "counting labels")
+        return extent
+
+    def _folds(self, settings: Settings) -> Folds:
+        n_rows = self.rows.n_rows
+        if settings.leakage == "none":
+            return Folds(np.zeros(n_rows, np.int32), settings)
+        sums, keys = np.empty(n_rows, np.uint64), self.data.vocabulary.hashes
+        for start, piece in self.rows.pieces():
+            sums[start : start + piece.n_rows] = row_sums(piece, keys)
+        hashes = row_hashes(sums, settings.seed, self.threads)
+        return Folds(folds_of_hashes(hashes, settings), settings)
+
+    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
+        assert self.labels is not None and self.folds is not None
+        trains = self.folds.trains
+        labels = self.labels if trains is None else self.labels[~trains]
+        return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
+
+    def resolved(self, coloring: Coloring) -> Iterator[tuple[int, Rows]]:
+        """Yield the rows with at most one feature of a color, some at a time, each with its first row.
+
+        In memory they are resolved once, for the statistic and for the training columns alike.
+        """
+        if isinstance(self.rows, StoredRows):
+            yield from ordered_map(
+                lambda piece: (piece[0], represent(piece[1], coloring)[0]), self.rows.pieces(), self.threads
+            )
+            return
+        if not self._is_resolved:
+            kept, _ = represent(self.rows, coloring, self.threads)
+            self._data, self._is_resolved = replace(self.data, rows=kept), True  # type: ignore[arg-type]
+        yield from self.rows.pieces()
+
+
+class MemorySource(LocalSource):
+    """Batches as they were read, to be counted and coded in memory. The list of batches is emptied."""
+
+    def __init__(
+        self,
+        batches: list[Batch],
+        y: npt.NDArray[Any] | None = None,
+        *,
+        fields: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(None, y, threads=threads)
+        self._batches = batches
+        self._fields = fields  # whether the columns of a table are kept as fields, whatever the coloring
+        labels = [batch.labels for batch in batches] if batches and have_labels(batches) else None
+        self._labels_read = None if labels is None else np.concatenate(labels)
+
+    @property
+    def _labels_of_rows(self) -> Floats | None:
+        return self._labels_read
+
+    def count(self, settings: Settings) -> Vocabulary:
+        left_out = LeftOut.of(self._batches)
+        vocabulary, rows = learn(
+            self._batches,
+            dense_threshold=settings.dense_threshold,
+            min_count=settings.min_count,
+            distinct_values=settings.values == "distinct",
+            keep_names=settings.names,
+            keep_fields=self._fields or settings.coloring == "fields",
+            threads=self.threads,
+        )
+        self._data = Dataset(rows, vocabulary, left_out)
+        return super().count(settings)
+
+
+class DiskSource(LocalSource):
+    """Files that are parsed into a cache on disk and coded from there, within a limit of memory."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        paths: list[str],
+        limit: MemoryLimit,
+        settings: Settings,
+        y: npt.NDArray[Any] | None = None,
+    ) -> None:
+        super().__init__(None, y, threads=reader.n_jobs)
+        self._read = lambda: read_stored(
+            reader,
+            paths,
+            limit,
+            dense_threshold=settings.dense_threshold,
+            min_count=settings.min_count,
+            keep_names=settings.names,
+            keep_fields=settings.coloring == "fields",
+        )
+
+    @property
+    def data(self) -> Dataset | StoredDataset:
+        """The coded rows: labels are among them, so that they are read as soon as one asks for anything."""
+        if self._data is None:
+            self._data = self._read()
+        return self._data
+
+
+@contextlib.contextmanager
+def source_of_files(
+    reader: Reader, paths: list[str], settings: Settings, y: npt.NDArray[Any] | None = None
+) -> Iterator[LocalSource]:
+    """Open files as a source: in memory or, with a limit of memory, on disk for the time of the block."""
+    if settings.memory is None:
+        yield MemorySource(reader.batches(paths), y, fields=reader.keeps_fields, threads=reader.n_jobs)
+        return
+    check_for_disk(settings.coloring, settings.min_edge_count)
+    if settings.values == "distinct":
+        raise InputError(
+            "values is 'distinct', which needs all rows in memory; expected elide, or no memory"
+        )
+    with limited(settings.memory, settings.cache) as limit:
+        yield DiskSource(reader, paths, limit, settings, y)

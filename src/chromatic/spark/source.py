@@ -1,0 +1,221 @@
+"""A frame as training rows: what grows with rows stays on the workers, the rest is on the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from chromatic.coloring import Coloring, Request, bitsets, color, represent
+from chromatic.coloring.graph import color_graph
+from chromatic.coloring.request import Size
+from chromatic.data.rows import Rows
+from chromatic.data.vocabulary import Vocabulary, check_limits
+from chromatic.encoding.encoded import Tables
+from chromatic.encoding.protocol import Encoding, Task
+from chromatic.encoding.statistics import Extent, Floats, Statistic
+from chromatic.errors import InputError
+from chromatic.fitting import Source
+from chromatic.fitting.folds import number_of_folds
+from chromatic.fitting.labels import LabelFacts
+from chromatic.parameters import Settings
+from chromatic.spark.coding import Numbering, code, learn_vocabulary
+from chromatic.spark.columns import Checked, check
+from chromatic.spark.edges import fetch_graph
+from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back, rows_of_lists
+
+log = logging.getLogger("chromatic")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a frame has its features and labels, and the memory that may be used."""
+
+    features: str
+    label: str
+    order: str | None = None  # the column that numbers identical rows
+    driver_bytes: int = 8 << 30
+    broadcast_bytes: int = 1 << 30
+
+
+class SparkSource(Source):
+    """The rows of a frame. `by_fold` sums statistics for each fold, which a fit does not need."""
+
+    def __init__(
+        self,
+        frame: DataFrame,
+        place: Place,
+        *,
+        uses_labels: bool,
+        by_fold: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.frame, self.place, self.by_fold, self.threads = frame, place, by_fold, threads
+        self.uses_labels = uses_labels
+        self._checked: Checked | None = None
+        self._vocabulary: Vocabulary | None = None
+        self._coded: DataFrame | None = None
+
+    @property
+    def checked(self) -> Checked:
+        """What a look over the frame told."""
+        if self._checked is None:
+            label = self.place.label if self.uses_labels else None
+            self._checked = check(self.frame, self.place.features, label)
+        return self._checked
+
+    def count(self, settings: Settings) -> Vocabulary:
+        if settings.values != "elide":
+            raise InputError(
+                "values is 'distinct', which needs all rows in memory; expected 'elide' on Spark"
+            )
+        check_limits(settings.dense_threshold, settings.min_count)
+        n_rows = self.checked.n_rows
+        self._vocabulary = learn_vocabulary(self.frame, self.place.features, n_rows, settings)
+        return self._vocabulary
+
+    def label_facts(self) -> LabelFacts | None:
+        return self.checked.labels
+
+    @contextlib.contextmanager
+    def coded(self, settings: Settings) -> Iterator[None]:
+        """Let the workers hold the coded rows."""
+        assert self._vocabulary is not None
+        coded = self.code(self._vocabulary, settings)
+        self._coded = coded.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            yield
+        finally:
+            self._coded.unpersist()
+
+    def code(self, vocabulary: Vocabulary, settings: Settings) -> DataFrame:
+        """Return the frame of coded rows, with labels and, where statistics need them, folds."""
+        label = numbering = None
+        if self.uses_labels:
+            label = self.checked.label(self.place.label)
+            if self.by_fold or settings.leakage == "split":
+                numbering = Numbering(settings, self.place.order)
+        return code(
+            self.frame,
+            self.place.features,
+            vocabulary,
+            label=label,
+            numbering=numbering,
+            most_broadcast=self.place.broadcast_bytes,
+        )
+
+    def color(self, request: Request) -> Coloring:
+        """Color by the rows themselves where they fit the driver, else by the graph of pairs."""
+        assert self._coded is not None and self._vocabulary is not None
+        vocabulary, n_rows, most = self._vocabulary, self.checked.n_rows, self.place.driver_bytes
+        entries, largest = self._measure()
+        size = Size(n_rows, len(vocabulary), entries, largest)
+        needed = bitsets.bytes_needed(size, request)
+        fits = needed <= most and n_rows < 1 << 32
+        k = request.min_edge_count
+        log.info(
+            "spark: %s rows of %s codes need %s MB on the driver: colored by %s",
+            f"{n_rows:,}",
+            f"{entries:,}",
+            f"{needed >> 20:,}",
+            "the rows" if fits else f"the graph of pairs seen in {k} rows or more",
+        )
+        if fits:
+            lists = fetch(self._coded.select("codes")).column("codes")
+            rows = rows_of_lists(lists, len(vocabulary), vocabulary.fingerprint)
+            return color(rows, request, threads=self.threads)
+        if request.strategy == "uniform" or request.fields is not None:
+            raise InputError(
+                f"a {request.strategy} coloring needs the rows on the driver, {needed >> 20:,} MB; "
+                "expected another coloring, or more driverMemoryInMB"
+            )
+        graph = fetch_graph(self._coded, vocabulary, k, most)
+        log.info("spark: the graph has %s edges", f"{graph.n_edges:,}")
+        bound = largest if k == 1 else min(1, len(vocabulary))
+        counts, fingerprint = vocabulary.counts, vocabulary.fingerprint
+        return color_graph(graph, counts, request, lower_bound=bound, vocabulary=fingerprint)
+
+    def _measure(self) -> tuple[int, int]:
+        """Return the entries of all coded rows, and those of the largest."""
+        assert self._coded is not None
+        size = F.size("codes")
+        asked = F.sum(size.cast("long")).alias("entries"), F.max(size).alias("largest")
+        told: Any = self._coded.agg(*asked).first()
+        return int(told["entries"]), int(told["largest"])
+
+    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
+        assert self._coded is not None
+        n_folds = number_of_folds(settings) if self.by_fold else 1
+        return accumulate(self._coded, statistic, coloring, n_folds)
+
+
+def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding: Encoding) -> Tables:
+    """Return what features become in each fold of the frame that an encoding was learned from."""
+    assert encoding.statistic is not None
+    source = SparkSource(frame, place, uses_labels=True, by_fold=True)
+    facts = source.label_facts()
+    assert facts is not None
+    facts.check(type(encoding))
+    coded = source.code(encoding.vocabulary, settings)
+    statistic = accumulate(coded, encoding.statistic, encoding.coloring, number_of_folds(settings))
+    moments = statistic.label_moments()
+    task = Task(encoding.vocabulary, encoding.coloring, settings, facts.two_kinds, *moments)
+    return encoding.by_fold(task, statistic)
+
+
+def accumulate(coded: DataFrame, statistic: type[Statistic], coloring: Coloring, n_folds: int) -> Statistic:
+    """Sum a statistic over coded rows, collisions resolved: counted on the workers, added up by Spark.
+
+    A slot f + folds · v is of feature v in fold f, and those after the last feature are of all rows.
+    """
+    # The workers need colors only; what each feature found taken is as large again.
+    light = replace(coloring, forbidden=np.empty(0, np.int32))
+    shared = coded.sparkSession.sparkContext.broadcast(light)
+    n_features, fingerprint = len(coloring.colors), coloring.vocabulary
+    measures = statistic.measures
+
+    def sums(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for rows, table in coded_chunks(batches, n_features, fingerprint):
+            fold = np.zeros(rows.n_rows, np.int32)
+            if "fold" in table.column_names:
+                fold = table.column("fold").to_numpy().astype(np.int32)
+            labels = np.array(table.column("label").to_numpy(), np.float64)
+            yield from given_back(
+                _cells(represent(rows, shared.value)[0], labels, fold, statistic, n_folds)
+            )
+
+    schema = ", ".join(["slot long", *(f"{measure} double" for measure in measures)])
+    summed = coded.mapInArrow(sums, schema).groupBy("slot")
+    try:
+        table = fetch(summed.agg(*(F.sum(measure).alias(measure) for measure in measures)))
+    finally:
+        shared.unpersist()
+    cells = np.zeros((len(measures), (n_features + 1) * n_folds))
+    slots = table.column("slot").to_numpy()
+    for place, measure in enumerate(measures):
+        cells[place, slots] = table.column(measure).to_numpy()
+    return statistic.of_cells(cells.reshape(len(measures), n_features + 1, n_folds))
+
+
+def _cells(
+    rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], statistic: type[Statistic], n_folds: int
+) -> dict[str, Any]:
+    """Return the cells of some rows that are not empty, with their slots."""
+    codes, number = np.unique(rows.codes, return_inverse=True)
+    compact = replace(rows, codes=number.astype(np.uint32), n_features=len(codes))
+    sums = statistic.zeros(Extent(len(codes), n_folds, len(codes)))
+    sums.add(compact, labels, fold)
+    cells = sums.cells().reshape(len(statistic.measures), -1)
+    features = np.append(codes.astype(np.int64), rows.n_features)
+    slots = (features[:, None] * n_folds + np.arange(n_folds)).ravel()
+    some = np.flatnonzero(cells[0])
+    return {"slot": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
