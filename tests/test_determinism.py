@@ -9,8 +9,10 @@ import pytest
 
 from chromatic.data import Reader
 from chromatic.encoding.files import transform_files, write_columns
-from chromatic.encoding.fitting import Settings, as_zero_and_one, fit
-from chromatic.modelfile import Model, load, save
+from chromatic.fitting import LocalSource, fit
+from chromatic.model import Model
+from chromatic.modelfile import load, save
+from chromatic.parameters import Settings
 
 BUDGET = 64
 FILES = ("model.chroma", "train.svm", "test.svm")
@@ -42,9 +44,7 @@ def contents(folder):
 def in_process(train, test, out, threads, chunk_size):
     """What `chromatic encode` does, with chunks of any size."""
     reader = Reader(n_jobs=threads, chunk_size=chunk_size)
-    data = reader.read(train)
-    settings = Settings(BUDGET)
-    fitted = fit(data, as_zero_and_one(data.rows.labels), settings, threads)
+    fitted = fit(LocalSource(reader.read(train), threads=threads), Settings(BUDGET))
     write_columns(fitted.to_train_on(), str(out / "train.svm"), "svmlight", threads)
     save(Model(fitted.encoding), out / "model.chroma")
     encoding = load(out / "model.chroma").encoding

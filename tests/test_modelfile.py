@@ -12,9 +12,11 @@ from scipy.sparse import csr_matrix
 
 import chromatic
 from chromatic.data import Reader
-from chromatic.encoding.fitting import Settings, fit
+from chromatic.fitting import LocalSource, fit
+from chromatic.parameters import Settings
 from chromatic.errors import InputError
-from chromatic.modelfile import Model, checksum_of, load, save
+from chromatic.model import Input, Model
+from chromatic.modelfile import checksum_of, load, save
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.random(300) < 0.4
@@ -35,7 +37,7 @@ def read(kind):
 def fitted(kind="strings", **options):
     data = read(kind)
     coloring = "fields" if kind == "fields" else "balanced"
-    return data, fit(data, LABELS.astype(float), Settings(40, coloring=coloring, **options)).encoding
+    return data, fit(LocalSource(data, LABELS), Settings(40, coloring=coloring, **options)).encoding
 
 
 @pytest.mark.parametrize("kind", ["strings", "integers", "values", "fields"])
@@ -124,7 +126,7 @@ def test_files_that_are_no_models_are_refused(tmp_path):
     with pytest.raises(InputError, match="no such file"):
         load(tmp_path / "nowhere")
     change(path, {"version": 99})
-    with pytest.raises(InputError, match="is of version 99; expected 1: update chromatic"):
+    with pytest.raises(InputError, match="is of version 99; expected 2 at most: update chromatic"):
         load(path)
 
 
@@ -235,7 +237,7 @@ def test_a_model_file_that_shrinks_while_it_is_read_is_refused(tmp_path, monkeyp
     save(Model(fitted()[1]), path)
     size = os.stat(path)
     os.truncate(path, size.st_size - 5000)
-    monkeypatch.setattr("chromatic.modelfile.os.fstat", lambda handle: size)
+    monkeypatch.setattr("chromatic._safetensors.os.fstat", lambda handle: size)
     with pytest.raises(InputError, match="it ends too early"):
         load(path)
 

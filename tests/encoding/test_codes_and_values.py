@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.data import Reader
-from chromatic.encoding.fitting import Settings, fit
+from chromatic.fitting import LocalSource, fit
+from chromatic.parameters import Settings
 from chromatic.errors import InputError
 
 pytestmark = pytest.mark.kernels
@@ -20,10 +21,10 @@ def read(rows):
 
 
 @given(lists, st.integers(1, 20), st.sampled_from([1, 2, 1000]), st.booleans())
-def test_codes_are_places_among_the_kept_features_of_a_color(lists, budget, palette, truncated):
+def test_levels_are_places_among_the_kept_features_of_a_color(lists, budget, palette, truncated):
     data, sets = read(lists)
     encoding = "frequency" if truncated else "identity"
-    fitted = fit(data, None, Settings(budget, encoding, max_colors=palette))
+    fitted = fit(LocalSource(data, None), Settings(budget, encoding, max_colors=palette))
     colors = fitted.encoding.coloring.colors.tolist()
     n_kept = min(budget, len(colors)) if truncated else len(colors)
     of_color = {k: [v for v in range(n_kept) if colors[v] == k] for k in set(colors)}
@@ -44,10 +45,10 @@ def test_target_values_are_smoothed_against_null(lists, draws, smoothing, binary
     data, sets = read(lists)
     settings = Settings(1000, "target", leakage="none", smoothing=smoothing)
     if len(set(labels)) < 2:
-        with pytest.raises(InputError, match="all labels are the same"):
-            fit(data, labels, settings)
+        with pytest.raises(InputError, match="there is only one class"):
+            fit(LocalSource(data, labels), settings)
         return
-    fitted = fit(data, labels, settings)
+    fitted = fit(LocalSource(data, labels), settings)
     colors = fitted.encoding.coloring.colors.tolist()
 
     def level(which):
@@ -70,7 +71,7 @@ def test_target_values_are_smoothed_against_null(lists, draws, smoothing, binary
 def test_target_values_out_of_fold_do_not_know_their_own_label():
     rare = Reader().read([[f"r{i}"] for i in range(500)])
     coin = (np.random.default_rng(0).random(500) < 0.5).astype(float)
-    values = fit(rare, coin, Settings(8, "target", smoothing=1.0)).training.to_csr().toarray()
+    values = fit(LocalSource(rare, coin), Settings(8, "target", smoothing=1.0)).training.to_csr().toarray()
     assert np.ptp(values) < 1e-12, "no feature was seen outside its own fold"
 
 
@@ -81,7 +82,9 @@ def test_numeric_labels_are_smoothed_by_the_ratio_of_variances_as_in_scikit_lear
     values = random.integers(0, 30, 600)
     y = random.normal(size=30)[values] + random.normal(size=600)
     rows = [[f"v{v}"] for v in values]
-    fitted = fit(Reader().read(rows, dense_threshold=2), y, Settings(8, "target", leakage="none"))
+    fitted = fit(
+        LocalSource(Reader().read(rows, dense_threshold=2), y), Settings(8, "target", leakage="none")
+    )
     ours = fitted.training.to_csr().toarray().ravel()
     theirs = TargetEncoder(target_type="continuous", smooth="auto").fit(values[:, None], y)
     expected = theirs.transform(values[:, None]).ravel() - y.mean()  # null never occurs: the prior
@@ -91,11 +94,13 @@ def test_numeric_labels_are_smoothed_by_the_ratio_of_variances_as_in_scikit_lear
 def test_labels_are_asked_for_where_they_are_needed():
     data, _ = read([[1, 2], [1], [2]])
     for encoding in ("submodular", "target"):
-        with pytest.raises(InputError, match=f"the {encoding} encoding needs labels"):
-            fit(data, None, Settings(8, encoding))
+        with pytest.raises(InputError, match=f"the {encoding} encoding requires y to be passed"):
+            fit(LocalSource(data, None), Settings(8, encoding))
     with pytest.raises(InputError, match="3 rows and labels of shape"):
-        fit(data, np.zeros(2), Settings(8))
-    with pytest.raises(InputError, match="a label is NaN"):
-        fit(data, np.array([0, 1, np.nan]), Settings(8))
-    with pytest.raises(InputError, match="labels of 3 kinds; expected 0 and 1, or the target"):
-        fit(data, np.array([0, 1, 2]), Settings(8))
+        fit(LocalSource(data, np.zeros(2)), Settings(8))
+    with pytest.raises(InputError, match="y is NaN or infinite in 1 of 3 rows"):
+        fit(LocalSource(data, np.array([0, 1, np.nan])), Settings(8))
+    with pytest.raises(
+        InputError, match="labels of more than two kinds in 3 rows; expected two, or the target"
+    ):
+        fit(LocalSource(data, np.array([0, 1, 2])), Settings(8))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from chromatic.data import Reader
-from chromatic.encoding.fitting import Settings, fit
+from chromatic.fitting import LocalSource, fit
+from chromatic.parameters import Settings
 from chromatic.errors import InputError
 
 
@@ -32,7 +33,7 @@ def same(one, two):
 @pytest.mark.parametrize("budget", [8, 40, 1000])
 def test_the_budget_is_a_ceiling(data, null, quantizer, budget):
     train, labels = data
-    fitted = fit(train, labels, Settings(budget, null=null, quantizer=quantizer, min_gain=0.0))
+    fitted = fit(LocalSource(train, labels), Settings(budget, null=null, quantizer=quantizer, min_gain=0.0))
     assert fitted.training.n_columns <= budget
     assert fitted.training.to_csr().shape == (4000, fitted.training.n_columns)
     assert (np.diff(fitted.training.indptr) <= fitted.encoding.coloring.n_colors).all()
@@ -40,14 +41,14 @@ def test_the_budget_is_a_ceiling(data, null, quantizer, budget):
 
 def test_the_fitted_model_does_not_depend_on_the_folds(data):
     train, labels = data
-    two, nine = (fit(train, labels, Settings(64, folds=folds)) for folds in (2, 9))
+    two, nine = (fit(LocalSource(train, labels), Settings(64, folds=folds)) for folds in (2, 9))
     assert same(two.encoding.encode(train.rows), nine.encoding.encode(train.rows))
     assert not same(two.training, nine.training)
 
 
 def test_without_leakage_control_training_rows_are_encoded_as_others(data):
     train, labels = data
-    fitted = fit(train, labels, Settings(64, leakage="none"))
+    fitted = fit(LocalSource(train, labels), Settings(64, leakage="none"))
     assert same(fitted.training, fitted.encoding.encode(train.rows))
     assert len(fitted.training_rows) == 4000
 
@@ -55,14 +56,16 @@ def test_without_leakage_control_training_rows_are_encoded_as_others(data):
 def test_a_split_leaves_the_other_rows_to_train_on(data):
     train, labels = data
     for rate in (1, 2):
-        fitted = fit(train, labels, Settings(64, leakage="split", split_rate=rate))
+        fitted = fit(LocalSource(train, labels), Settings(64, leakage="split", split_rate=rate))
         assert len(fitted.training_rows) == pytest.approx(4000 * (1 - 2**-rate), rel=0.05)
         assert fitted.training.to_csr().shape[0] == 4000
 
 
 def test_rare_pairs_may_share_a_color(data):
     train, labels = data
-    one, two = (fit(train, labels, Settings(64, max_colors="proper", min_edge_count=k)) for k in (1, 9))
+    one, two = (
+        fit(LocalSource(train, labels), Settings(64, max_colors="proper", min_edge_count=k)) for k in (1, 9)
+    )
     assert two.encoding.coloring.n_colors < one.encoding.coloring.n_colors
     assert two.training.n_columns <= 64
 
@@ -71,18 +74,18 @@ def test_rare_pairs_may_share_a_color(data):
 def test_uniform_colorings_encode_and_choose_as_many_colors_as_they_need(data, encoding):
     train, labels = data
     settings = Settings(200, encoding, coloring="uniform", min_edge_count=3)
-    one, two = (fit(train, labels, settings, threads) for threads in (1, 2))
+    one, two = (fit(LocalSource(train, labels, threads=threads), settings) for threads in (1, 2))
     np.testing.assert_array_equal(one.encoding.coloring.colors, two.encoding.coloring.colors)
-    assert one.encoding.coloring.fit == "uniform" and one.training.to_csr().shape[0] == 4000
+    assert one.encoding.coloring.strategy == "uniform" and one.training.to_csr().shape[0] == 4000
 
 
 def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_do(data):
     train, labels = data
     with pytest.raises(InputError, match=r"max_colors is 64; expected [0-9]+ or more to color pairs"):
-        fit(train, labels, Settings(coloring="uniform", max_colors=64))
+        fit(LocalSource(train, labels), Settings(coloring="uniform", max_colors=64))
     with pytest.raises(InputError, match="the budget leaves 60 columns and the coloring"):
-        fit(train, labels, Settings(60, "target", coloring="uniform"))
-    with pytest.raises(InputError, match="min_edge_count is 0; expected 1 or more"):
+        fit(LocalSource(train, labels), Settings(60, "target", coloring="uniform"))
+    with pytest.raises(InputError, match="min_edge_count is 0; expected a whole number from 1"):
         Settings(min_edge_count=0)
     with pytest.raises(InputError, match="where coloring is 'fields'"):
         Settings(coloring="fields", min_edge_count=2)
@@ -91,17 +94,17 @@ def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_d
 @pytest.mark.parametrize("options", [{"null": "emit"}, {"encoding": "target"}], ids=str)
 def test_more_colors_than_the_budget_has_columns_for_are_refused(data, options):
     rows, y = data
-    assert fit(rows, y, Settings(budget=3, **options)).encoding.coloring.n_colors <= 3
+    assert fit(LocalSource(rows, y), Settings(budget=3, **options)).encoding.coloring.n_colors <= 3
     for quantizer in ("optimal", "greedy"):
         with pytest.raises(InputError, match="the budget leaves 3 columns and the coloring has 5 colors"):
-            fit(rows, y, Settings(budget=3, max_colors=5, quantizer=quantizer, **options))
+            fit(LocalSource(rows, y), Settings(budget=3, max_colors=5, quantizer=quantizer, **options))
 
 
 def test_the_paper_s_setting_emits_a_column_of_every_color(data):
     train, labels = data
-    fitted = fit(train, labels, Settings.paper(100))
+    fitted = fit(LocalSource(train, labels), Settings.paper(100))
     n_colors = fitted.encoding.coloring.n_colors
-    assert fitted.encoding.coloring.fit == "first-fit" and n_colors <= 50
+    assert fitted.encoding.coloring.strategy == "first-fit" and n_colors <= 50
     assert (np.diff(fitted.training.indptr) == n_colors).all()
     assert fitted.training.n_columns <= 100
     assert (np.diff(fitted.training.columns.reshape(4000, n_colors), axis=1) > 0).all()
@@ -112,25 +115,31 @@ def test_out_of_fold_columns_tell_less_of_the_label_than_leaking_ones():
     rare = Reader().read([[f"r{i}"] for i in range(2000)])
     coin = np.random.default_rng(1).random(2000) < 0.5
     settings = {"smoothing": 0.01, "min_gain": 0.0}
-    leaking = fit(rare, coin, Settings(8, leakage="none", **settings)).training.to_csr().toarray()
-    honest = fit(rare, coin, Settings(8, **settings)).training.to_csr().toarray()
+    leaking = (
+        fit(LocalSource(rare, coin), Settings(8, leakage="none", **settings)).training.to_csr().toarray()
+    )
+    honest = fit(LocalSource(rare, coin), Settings(8, **settings)).training.to_csr().toarray()
     assert abs(np.corrcoef(leaking[:, 0], coin)[0, 1]) > 0.99
     assert honest.std(axis=0).max() == 0, "no feature was seen outside its own fold"
 
 
 def test_threads_and_seeds(data):
     train, labels = data
-    assert same(fit(train, labels, Settings(64), 1).training, fit(train, labels, Settings(64), 3).training)
+    assert same(
+        fit(LocalSource(train, labels, threads=1), Settings(64)).training,
+        fit(LocalSource(train, labels, threads=3), Settings(64)).training,
+    )
     assert not same(
-        fit(train, labels, Settings(64)).training, fit(train, labels, Settings(64, seed=1)).training
+        fit(LocalSource(train, labels), Settings(64)).training,
+        fit(LocalSource(train, labels), Settings(64, seed=1)).training,
     )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 0}, "the budget is 0; expected 1 column or more"),
-        ({"leakage": "some"}, "leakage is 'some'; expected one of crossfit, split, none"),
+        ({"budget": 0}, "budget is 0; expected a whole number from 1"),
+        ({"leakage": "some"}, "leakage is 'some'; expected crossfit, split or none"),
         ({"quantizer": "best"}, "quantizer is 'best'"),
         ({"null": "keep"}, "null is 'keep'"),
         ({"folds": 1}, "folds is 1"),
@@ -146,13 +155,13 @@ def test_impossible_settings_are_refused(options, message):
 
 def test_data_that_cannot_be_fitted_is_refused(data):
     train, labels = data
-    with pytest.raises(InputError, match="all labels are the same"):
-        fit(train, np.ones_like(labels), Settings())
+    with pytest.raises(InputError, match="y is 1 in all 4,000 rows, there is only one class"):
+        fit(LocalSource(train, np.ones_like(labels)), Settings())
     dense = Reader().read([["a", "b", "c"], ["a", "b"]])
     with pytest.raises(InputError, match="the budget is 2 and there are 3 dense columns"):
-        fit(dense, np.array([True, False]), Settings(2))
+        fit(LocalSource(dense, np.array([True, False])), Settings(2))
     with pytest.raises(InputError, match="coloring is 'fields'"):
-        fit(train, labels, Settings(coloring="fields"))
+        fit(LocalSource(train, labels), Settings(coloring="fields"))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -165,7 +174,7 @@ def test_the_paper_s_formulas_give_the_columns_of_the_paper_s_setting(seed):
     names = [[f"{f}={v}" for f, v in enumerate(row) if v % 5] for row in fields]
     data = Reader().read(names, dense_threshold=2)
     rows, budget = data.rows, 24
-    fitted = fit(data, labels.astype(float), Settings.paper(budget))
+    fitted = fit(LocalSource(data, labels.astype(float)), Settings.paper(budget))
     coded = [set(rows.codes[i:j].tolist()) for i, j in pairwise(rows.indptr.tolist())]
     hashes = naive.row_hashes(coded, data.vocabulary.keys.tolist(), 0)
     estimating = [h >> 63 == 0 for h in hashes]

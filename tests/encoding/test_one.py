@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import NOTHING, HashMap
-from chromatic.encoding.fitting import Settings, fit
+from chromatic.fitting import LocalSource, fit
+from chromatic.parameters import Settings
 from chromatic.encoding.one import RowEncoder
 
 pytestmark = pytest.mark.kernels
@@ -40,7 +41,7 @@ def test_of_each_color_the_rarest_feature_makes_its_column(row, seed):
     rows = [random.choice(NAMES, 6, replace=False).tolist() for _ in range(200)]
     data = Reader().read(rows, dense_threshold=2)
     settings = Settings(16, max_colors=5, min_gain=0.0, seed=seed)
-    encoding = fit(data, (random.random(200) < 0.5).astype(float), settings).encoding
+    encoding = fit(LocalSource(data, random.random(200) < 0.5), settings).encoding
     code = {name.decode(): i for i, name in enumerate(data.vocabulary.names.tolist())}
     columns = [None if c < 0 else int(c) for c in encoding.columns]
     known = [code[name] for name in row if name in code]

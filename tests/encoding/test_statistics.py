@@ -6,15 +6,8 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
-from chromatic.encoding.statistics import (
-    LOWER_HALF,
-    LabelCounts,
-    estimating_half,
-    folds_of,
-    row_hashes,
-    row_sums,
-    smoothing_of,
-)
+from chromatic.encoding.statistics import LOWER_HALF, Extent, LabelCounts, LabelMoments, smoothing_of
+from chromatic.fitting.folds import estimating_half, folds_of, row_hashes, row_sums
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=20)
 
@@ -31,15 +24,40 @@ def test_labels_are_counted_by_feature_and_fold(lists, data):
     positive = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
     fold = data.draw(st.lists(st.integers(-1, 2), min_size=len(sets), max_size=len(sets)))
     n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
-    found = LabelCounts.zeros(n_several, rows.n_features - n_several, 3)
-    found.add(rows, np.array(positive), np.array(fold, np.int32))
+    counted = LabelCounts.zeros(Extent(rows.n_features, 3, n_several))
+    counted.add(rows, np.array(positive, np.float64), np.array(fold, np.int32))
     counts, positives = naive.label_counts(sets, positive, fold, rows.n_features, 3)
-    by_fold = np.concatenate((found.several, found.whole[None]))
+    by_fold = np.concatenate((counted.several, counted.whole[None]))
     some = [*range(n_several), rows.n_features]
     assert (by_fold & LOWER_HALF).tolist() == [counts[v] for v in some]
     assert (by_fold >> 32).tolist() == [positives[v] for v in some]
-    assert (found.totals() & LOWER_HALF).tolist() == [sum(of_feature) for of_feature in counts]
-    assert (found.totals() >> 32).tolist() == [sum(of_feature) for of_feature in positives]
+    assert (counted.totals() & LOWER_HALF).tolist() == [sum(of_feature) for of_feature in counts]
+    assert (counted.totals() >> 32).tolist() == [sum(of_feature) for of_feature in positives]
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("statistic", [LabelCounts, LabelMoments])
+@given(lists, st.data())
+def test_two_halves_of_the_rows_add_up(statistic, lists, data):
+    """What Spark relies on: the cells of two halves, added, are the cells of all rows."""
+    rows, sets = read(lists)
+    labels = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(sets), max_size=len(sets)))
+    )
+    fold = np.arange(len(sets), dtype=np.int32) % 3
+    extent = Extent(rows.n_features, 3, rows.n_features)
+    first = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    halves = []
+    for left_out in (None, np.array(first), ~np.array(first)):
+        sums = statistic.zeros(extent)
+        sums.add(rows, labels, fold if left_out is None else np.where(left_out, np.int32(-1), fold))
+        halves.append(sums)
+    whole, one, two = (sums.cells() for sums in halves)
+    assert np.array_equal(whole, one + two)
+    again = statistic.of_cells(whole)
+    assert np.array_equal(again.cells(), whole)
+    assert again.label_moments() == halves[0].label_moments()
+    np.testing.assert_allclose(again.label_moments(), (labels.mean(), labels.var()), atol=1e-12)
 
 
 @pytest.mark.kernels

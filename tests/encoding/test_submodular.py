@@ -5,10 +5,9 @@ from hypothesis import strategies as st
 
 from chromatic.coloring import color
 from chromatic.data import Reader
-from chromatic.encoding import learn_codebook
-from chromatic.encoding.encoded import NO_COLUMN, Encoded, encode
-from chromatic.encoding.statistics import LOWER_HALF, LabelCounts, packed
-from chromatic.encoding.submodular import columns_by_fold, columns_of, merged, smoothed
+from chromatic.encoding.codebook import columns_by_fold, columns_of, learn_codebook, merged, smoothed
+from chromatic.encoding.encoded import NO_COLUMN, Encoded, Tables, encode
+from chromatic.encoding.statistics import LOWER_HALF, Extent, LabelCounts, packed
 
 pytestmark = pytest.mark.kernels
 
@@ -17,8 +16,8 @@ lists = st.lists(st.lists(st.integers(0, 25), max_size=8), min_size=2, max_size=
 
 def count(rows, labels, fold, n_folds):
     n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
-    counted = LabelCounts.zeros(n_several, rows.n_features - n_several, n_folds)
-    counted.add(rows, np.array(labels, np.bool_), fold)
+    counted = LabelCounts.zeros(Extent(rows.n_features, n_folds, n_several))
+    counted.add(rows, np.array(labels, np.float64), fold)
     return counted
 
 
@@ -70,7 +69,7 @@ def test_a_feature_falls_into_the_bin_of_its_rate(lists, draws, budget):
         cuts = codebook.cuts[codebook.bin_starts[k] : codebook.bin_starts[k + 1]]
         expected = next(i for i, cut in enumerate(cuts) if rate <= cut)
         assert columns[v] == codebook.columns[codebook.bin_starts[k] + expected]
-    encoded = encode(rows, columns[:, None], n_columns=codebook.n_columns)
+    encoded = encode(rows, Tables(columns[:, None]), n_columns=codebook.n_columns)
     for row, part in enumerate(np.split(encoded.columns, encoded.indptr[1:-1])):
         of_row = columns[rows.codes[rows.indptr[row] : rows.indptr[row + 1]]]
         assert part.tolist() == sorted(of_row[of_row != NO_COLUMN].tolist())
@@ -92,7 +91,7 @@ def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, sm
     for row, codes in enumerate(np.split(rows.codes, rows.indptr[1:-1])):
         of_fold[codes, fold[row]] += packed(np.int64(labels[row]), np.int64(1))
     whole = columns_of(codebook, coloring.colors, codebook.rates)
-    found, alone = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
+    tables = columns_by_fold(codebook, coloring.colors, counted, whole, null_instead=null_instead)
     prior = positives[-1] / counts[-1]
     for f in range(3):
         others = packed(positives, counts)[:-1] - of_fold[:, f]
@@ -101,9 +100,9 @@ def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, sm
         if null_instead:
             of_null = codebook.columns[codebook.null_bins][coloring.colors]
             expected = np.where(others == 0, of_null, expected)
-        assert found[:, f].tolist() == expected[:n_several].tolist()
+        assert tables.columns[:, f].tolist() == expected[:n_several].tolist()
         here = np.flatnonzero(of_fold[n_several:, f])  # a feature of one row has its fold
-        assert alone[here].tolist() == expected[n_several:][here].tolist()
+        assert tables.alone[here].tolist() == expected[n_several:][here].tolist()
 
 
 @given(lists, st.booleans(), st.sampled_from([np.float32, np.float64]))

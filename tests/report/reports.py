@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from chromatic.data import Reader
-from chromatic.encoding.fitting import Settings, fit
-from chromatic.modelfile import Model
+from chromatic.fitting import LocalSource, fit
+from chromatic.parameters import Settings
+from chromatic.model import Model
 
 HOSTILE = "</script><script>document.title='caught'</script><img src=x onerror=document.title='caught'>"
 
@@ -19,10 +20,12 @@ def fitted(rows, labels, *, dense_threshold=0.5, keep_names=True, **settings):
     """A model of rows of features."""
     data = Reader().read(rows, dense_threshold=dense_threshold, keep_names=keep_names)
     y = None if labels is None else np.asarray(labels, np.float64)
-    return Model(fit(data, y, Settings(**settings)).encoding, settings | {"quantizer": "optimal"})
+    return Model(
+        fit(LocalSource(data, y), Settings(**settings)).encoding, settings | {"quantizer": "optimal"}
+    )
 
 
 def coded(model, rows, labels=None):
     """Test rows for a model."""
-    found = Reader().read(rows, vocabulary=model.encoding.vocabulary).rows
-    return found if labels is None else labelled(found, labels)
+    test = Reader().read(rows, vocabulary=model.encoding.vocabulary).rows
+    return test if labels is None else labelled(test, labels)

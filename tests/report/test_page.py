@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from reports import HOSTILE, coded, fitted
 
-from chromatic.report.contents import columns_of, embedded, most_lost, name_of
-from chromatic.report.information import information
+from chromatic.report.contents import Subject, embedded, most_lost, name_of
 from chromatic.report.observed import observe
 from chromatic.report.page import report
 
@@ -105,12 +104,12 @@ def test_columns_are_counted_as_they_are_encoded(names, null):
     train, test = names
     model = fitted(train.rows, train.labels, budget=64, max_colors=8, null=null, min_gain=0.0)
     rows = coded(model, test.rows, test.labels)
-    columns = columns_of(model.encoding, observe(model.encoding, rows))
+    subject = Subject("model", model, observe(model.encoding, rows))
     matrix = model.encoding.encode(rows).to_csr()
-    assert columns.test_rows.tolist() == matrix.sum(axis=0).tolist()
-    assert columns.test_sums.tolist() == (matrix.T @ rows.labels).tolist()
+    assert subject.in_test[0].tolist() == matrix.sum(axis=0).tolist()
+    assert subject.in_test[1].tolist() == (matrix.T @ rows.labels).tolist()
     if null == "emit":
-        assert int(columns.absent.sum()) > 0
+        assert int(subject.facts.absent.sum()) > 0
 
 
 def test_information_is_the_mutual_information_of_columns_and_label():
@@ -120,7 +119,7 @@ def test_information_is_the_mutual_information_of_columns_and_label():
     rows = [[f"{k}={value}" for k, value in enumerate(row)] for row in fields]
     model = fitted(rows, labels, budget=9, smoothing=0.0, leakage="none", min_gain=0.0)
     assert model.encoding.coloring.conflicts == 0
-    found = information(model.encoding)
+    told_by = model.encoding.information()
 
     def told(of_color):
         """I(color's variable; label) where `of_color` names the variable's value in each row."""
@@ -137,23 +136,22 @@ def test_information_is_the_mutual_information_of_columns_and_label():
     column = np.full_like(feature, -1)
     row = np.repeat(np.arange(600), np.diff(coded_rows.indptr))
     feature[row, colors], column[row, colors] = coded_rows.codes, model.encoding.columns[coded_rows.codes]
-    assert found.whole == pytest.approx(sum(map(told, feature.T)))
-    assert found.chosen == pytest.approx(sum(map(told, column.T)))
+    assert told_by.whole == pytest.approx(sum(map(told, feature.T)))
+    assert told_by.chosen == pytest.approx(sum(map(told, column.T)))
 
 
 def test_the_chosen_point_of_the_optimal_quantizer_lies_on_the_curve(model):
-    found = information(model.encoding)
-    columns, told = np.array(found.curve).T
+    told_by = model.encoding.information()
+    columns, told = np.array(told_by.curve).T
     assert (np.diff(columns) > 0).all() and (np.diff(told) > 0).all()
-    assert columns[0] <= found.columns <= columns[-1] and told[-1] <= found.whole * (1 + 1e-9)
-    between = np.interp(found.columns, columns, told)
-    assert found.chosen == pytest.approx(between, rel=0.02)
+    assert columns[0] <= told_by.columns <= columns[-1] and told[-1] <= told_by.whole * (1 + 1e-9)
+    between = np.interp(told_by.columns, columns, told)
+    assert told_by.chosen == pytest.approx(between, rel=0.02)
 
 
 def test_the_page_lists_each_columns_most_frequent_features(model, test_rows):
     encoding = model.encoding
-    columns = columns_of(encoding, None)
-    data = embedded(encoding, columns, None)
+    data = embedded(Subject("model", model, None))
     of_column = {column: [] for column in data["columns"]["number"]} | {-1: []}
     for name, column in zip(data["features"]["name"], data["features"]["column"], strict=True):
         of_column[column].append(name)

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from chromatic import ChromaticEncoder, load
 from chromatic.errors import InputError
-from chromatic.modelfile import Model, save
+from chromatic.model import Model
+from chromatic.modelfile import save
 
 pytestmark = pytest.mark.xdist_group("spark")  # one cluster for all
 N = 3000
@@ -158,7 +159,7 @@ def test_bad_input_is_told_with_column_and_rows(spark):
         (frame([*good, (None, 1.0)]), "the column 'features' is null in 1 of 3 rows"),
         (frame([*good, (["a"], None)]), "the label column 'label' is null in 1 of 3 rows"),
         (frame([*good, (["a"], float("nan"))]), "'label' is NaN or infinite in 1 of 3 rows"),
-        (frame([(["a"], 1.0)] * 2), "the label column 'label' is 1 in all 2 rows"),
+        (frame([(["a"], 1.0)] * 2), "the label column 'label' is 1 in all 2 rows, there is only one class"),
         (frame([*good, (["a"], 3.0)]), "'label' has labels of more than two kinds in 3 rows"),
         (
             frame([(["a"], "x")], "features array<string>, label string"),
@@ -181,9 +182,9 @@ def test_a_model_of_a_later_version_is_refused_and_nothing_is_half_written(spark
     rows, labels = some_rows()
     model = ChromaticEstimator(encoding="identity").fit(frame_of(spark, rows, labels, "array<int>"))
     with monkeypatch.context() as patched:
-        patched.setattr(modelfile, "VERSION", 2)
+        patched.setattr(modelfile, "VERSION", 3)
         model.writeFile(f"{tmp_path}/later.chroma")
-    with pytest.raises(InputError, match=r"later\.chroma: is of version 2; expected 1"):
+    with pytest.raises(InputError, match=r"later\.chroma: is of version 3; expected 2 at most"):
         ChromaticModel.load(f"{tmp_path}/later.chroma")
     with pytest.raises(InputError, match="is there already"):
         model.save(f"{tmp_path}/later.chroma")
@@ -235,21 +236,21 @@ def executor_of(_):
 
 
 def test_an_executor_that_dies_in_the_middle_changes_nothing(spark, tmp_path, monkeypatch):
-    from chromatic.spark import ChromaticEstimator, fitting
+    from chromatic.spark import ChromaticEstimator, source
 
     rows, labels = some_rows()
     frame = frame_of(spark, rows, labels, "array<long>")
     killed = []
 
-    def kill_and_color(*given):
+    def kill_and_color(*given, **named):
         """Coded rows are held by the executors, and labels are not counted yet."""
         executor = spark.sparkContext.parallelize([0], 1).map(executor_of).first()
         os.kill(executor, signal.SIGKILL)
         killed.append(executor)
-        return color_rows(*given)
+        return color(*given, **named)
 
-    color_rows = fitting.color_rows
-    monkeypatch.setattr(fitting, "color_rows", kill_and_color)
+    color = source.color
+    monkeypatch.setattr(source, "color", kill_and_color)
     model = ChromaticEstimator(budget=64).fit(frame)
     assert len(killed) == 1
     local = ChromaticEncoder(64).fit(rows, labels)

@@ -95,6 +95,10 @@ class LocalSource(Source):
         return self.data.rows
 
     @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    @property
     def labels(self) -> Floats | None:
         """The labels, 0 and 1 where they are of two kinds."""
         if self._given is None and self._labels_of_rows is not None:
@@ -113,17 +117,17 @@ class LocalSource(Source):
                 "%s values other than 1 of sparse features count as presence",
                 f"{self.rows.elided_values:,}",
             )
-        if self.labels is not None and self.labels.shape != (self.rows.n_rows,):
-            raise InputError(
-                f"{self.rows.n_rows:,} rows and labels of shape {self.labels.shape}; expected one label "
-                "for each row"
-            )
         log.info("rows: coded")
         return self.data.vocabulary
 
     def label_facts(self) -> LabelFacts | None:
-        where = "y" if self._labels_of_rows is None else "the label"
-        return None if self.labels is None else facts_of(self.labels, where)
+        if self.labels is None:
+            return None
+        if self.labels.shape != (self.n_rows,):
+            raise InputError(
+                f"{self.n_rows:,} rows and labels of shape {self.labels.shape}; expected one label a row"
+            )
+        return facts_of(self.labels, "y" if self._labels_of_rows is None else "the label")
 
     def color(self, request: Request) -> Coloring:
         return color(self.rows, request, threads=self.threads)
@@ -196,6 +200,11 @@ class MemorySource(LocalSource):
         self._fields = fields  # whether the columns of a table are kept as fields, whatever the coloring
         labels = [batch.labels for batch in batches] if batches and have_labels(batches) else None
         self._labels_read = None if labels is None else np.concatenate(labels)
+        self._n_rows = sum(batch.n_rows for batch in batches)
+
+    @property
+    def n_rows(self) -> int:
+        return self._n_rows
 
     @property
     def _labels_of_rows(self) -> Floats | None:
