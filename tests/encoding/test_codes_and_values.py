@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.data import Reader
-from chromatic.fitting import LocalSource, fit
-from chromatic.parameters import Settings
 from chromatic.errors import InputError
+from chromatic.fitting import LocalSource, fit
+from chromatic.fitting.labels import as_numbers
+from chromatic.parameters import Settings
 
 pytestmark = pytest.mark.kernels
 
@@ -49,6 +50,7 @@ def test_target_values_are_smoothed_against_null(lists, draws, smoothing, binary
             fit(LocalSource(data, labels), settings)
         return
     fitted = fit(LocalSource(data, labels), settings)
+    labels = as_numbers(labels)  # two kinds are 0 and 1
     colors = fitted.encoding.coloring.colors.tolist()
 
     def level(which):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from chromatic.data import Reader
+from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.parameters import Settings
-from chromatic.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import NOTHING, HashMap
+from chromatic.encoding.one import RowEncoder
 from chromatic.fitting import LocalSource, fit
 from chromatic.parameters import Settings
-from chromatic.encoding.one import RowEncoder
 
 pytestmark = pytest.mark.kernels
 

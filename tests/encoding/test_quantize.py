@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic.encoding import Groups, quantize
-from chromatic.encoding.quantize import cost_of, gains
+from chromatic.encoding.quantize import Groups, cost_of, gains, quantize
 
 pytestmark = pytest.mark.kernels
 

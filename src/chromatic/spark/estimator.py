@@ -131,11 +131,31 @@ class ChromaticEstimator(
     DefaultParamsReadable["ChromaticEstimator"],
     DefaultParamsWritable,
 ):
-    """Learns columns from a frame of features and labels.
+    """Learn columns from a frame of features and labels.
 
-    inputCol: array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
-    pyspark.ml, whose column j is the feature j. Parameters are those of `ChromaticEncoder` in Spark's
-    spelling; on the same rows, with the same parameters, the encoding is the same.
+    On the same rows, with the same parameters, the model is that of `ChromaticEncoder`.
+
+    Parameters
+    ----------
+    **given : dict
+        The parameters of `ChromaticEncoder` in Spark's spelling (`minCount` for `min_count`, `seed` for
+        `random_state`, `threads` for `n_jobs`), and these: `inputCol` ("features"), a column of
+        array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
+        pyspark.ml, whose column j is the feature j; `labelCol` ("label"); `outputCol` ("columns");
+        `orderCol`, a column that numbers identical rows; `driverMemoryInMB` (8192), what coloring may take
+        in the driver's Python; `broadcastInMB` (1024), above which the vocabulary is joined and not
+        broadcast.
+
+    See Also
+    --------
+    ChromaticModel : What `fit` returns.
+    chromatic.ChromaticEncoder : The same on one machine.
+
+    Examples
+    --------
+    >>> from chromatic.spark import ChromaticEstimator
+    >>> model = ChromaticEstimator(budget=256).fit(frame)  # doctest: +SKIP
+    >>> model.transformTraining(frame).select("label", "columns")  # doctest: +SKIP
     """
 
     _input_kwargs: dict[str, Any]
@@ -157,9 +177,24 @@ class ChromaticEstimator(
 
 
 class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticModel"]):
-    """Encodes the features of a frame: sparse vectors or, for frequency and identity, arrays of codes.
+    """Encode the features of a frame.
 
-    Where codes have dense features beside them, their values are in the column `<outputCol>_dense`.
+    The columns are sparse vectors or, for the encodings frequency and identity, arrays of levels. Where
+    levels have dense features beside them, their values are in the column `<outputCol>_dense`.
+
+    Parameters
+    ----------
+    encoding : Encoding, default=None
+        What was learned; None for a model that is about to be loaded.
+
+    See Also
+    --------
+    ChromaticEstimator : What makes it.
+
+    Examples
+    --------
+    >>> from chromatic.spark import ChromaticModel
+    >>> ChromaticModel.load("model.chroma").transform(frame)  # doctest: +SKIP
     """
 
     def __init__(self, encoding: Encoding | None = None) -> None:
@@ -183,9 +218,19 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
     def transformTraining(self, dataset: DataFrame) -> DataFrame:
         """Encode the frame that the model was fitted on without leaking its labels.
 
-        With crossfit, each row by the labels of the other folds; with split, the rows that are left to
-        train on; else as `transform` does. Identical rows are numbered by `orderCol`, so give one where
-        the order of the frame is not always the same.
+        With crossfit, each row is encoded by the labels of the other folds; with split, only the rows that
+        are left to train on; else as `transform` does it.
+
+        Parameters
+        ----------
+        dataset : DataFrame
+            The frame. Identical rows are numbered by `orderCol`: give one where the order of the frame is
+            not always the same.
+
+        Returns
+        -------
+        DataFrame
+            The frame with the column `outputCol`.
         """
         settings, encoding = self._settings, self.encoding_
         if encoding.statistic is None or settings.leakage == "none":
@@ -203,7 +248,13 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         return FittedModel(self.encoding_, self._settings.kept, Input("files", label=self._get("labelCol")))
 
     def writeFile(self, path: str) -> None:
-        """Write the model file alone, as `chromatic fit` does, to any path that Spark understands."""
+        """Write the model file alone, as `chromatic fit` does.
+
+        Parameters
+        ----------
+        path : str
+            Any path that Spark understands.
+        """
         files.write_model(SparkSession.active(), self._model, path, names=self._get("names"))
 
     def write(self) -> MLWriter:
