@@ -11,12 +11,12 @@ import tracemalloc
 import numpy as np
 from measure import best_of, table
 
-from chromatic.benchmarks.data import heavy_tail
 from chromatic.coloring import transpose
 from chromatic.data import Reader
 from chromatic.graph.order import hold_out
 from chromatic.graph.pairs import count
 from chromatic.graph.thinned import thin
+from chromatic.lab.benchmarks.data import heavy_tail
 
 
 def all_pairs(rows):

@@ -17,9 +17,9 @@ from measure import best_of
 
 from chromatic.coloring import collisions, color, transpose
 from chromatic.data import Reader
-from chromatic.datasets.shapes import SHAPES
-from chromatic.datasets.synthetic import make
 from chromatic.graph.pairs import count
+from chromatic.lab.datasets.shapes import SHAPES
+from chromatic.lab.datasets.synthetic import make
 
 NAMES = (
     "dense_features",

@@ -16,8 +16,8 @@ from measure import table
 
 from chromatic.data import Reader
 from chromatic.data.writers import write
-from chromatic.datasets.npm import load_npm_names
 from chromatic.encoding.fitting import Settings, as_zero_and_one, fit
+from chromatic.lab.datasets.npm import load_npm_names
 from chromatic.spark import ChromaticEstimator
 
 QUARTERS = 1, 2, 3, 4

@@ -44,9 +44,9 @@ def benchmark(
     """
     from chromatic._files import check_target
     from chromatic._threads import thread_count
-    from chromatic.benchmarks import contests, growth, table
-    from chromatic.benchmarks.data import files
     from chromatic.errors import InputError
+    from chromatic.lab.benchmarks import contests, growth, table
+    from chromatic.lab.benchmarks.data import files
 
     count = thread_count(threads)
     if runs < 1:

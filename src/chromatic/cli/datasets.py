@@ -19,8 +19,8 @@ def list_(json_: options.Json = False) -> None:
     import json
 
     from chromatic._files import cache_folder
-    from chromatic.datasets.fetch import cached
-    from chromatic.datasets.registry import DATASETS
+    from chromatic.lab.datasets.fetch import cached
+    from chromatic.lab.datasets.registry import DATASETS
 
     here = {name: cached(data_set) for name, data_set in DATASETS.items()}
     if json_:
@@ -55,8 +55,8 @@ def get(
 
     Example: chromatic datasets get kdda
     """
-    from chromatic.datasets import fetch
-    from chromatic.datasets.registry import data_set_of
+    from chromatic.lab.datasets import fetch
+    from chromatic.lab.datasets.registry import data_set_of
 
     data_set = data_set_of(name)
     paths = fetch.get(data_set, options.progress_bar)
@@ -93,8 +93,8 @@ def make(
     from chromatic._files import check_target
     from chromatic._threads import thread_count
     from chromatic.data.writers import format_to_write
-    from chromatic.datasets import synthetic
     from chromatic.errors import InputError
+    from chromatic.lab.datasets import synthetic
 
     made = synthetic.shape_of(shape)
     output = output or f"{shape}.svm"

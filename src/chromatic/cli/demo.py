@@ -35,7 +35,7 @@ def demo(
     from chromatic.encoding.explain import explain
     from chromatic.encoding.fitting import Settings, SubmodularEncoding, fit
     from chromatic.errors import InputError
-    from chromatic.experiments.demo import (
+    from chromatic.lab.demo import (
         BUDGETS,
         ENCODERS,
         compare,

@@ -38,9 +38,9 @@ def reproduce(
     Example: chromatic reproduce fig-linear --shape kdda --rows 50000
     """
     from chromatic.errors import InputError
-    from chromatic.experiments.data import sources
-    from chromatic.experiments.frame import reproduce as run
-    from chromatic.experiments.registry import EXPERIMENTS, experiment_of
+    from chromatic.lab.experiments.data import sources
+    from chromatic.lab.experiments.frame import reproduce as run
+    from chromatic.lab.experiments.registry import EXPERIMENTS, experiment_of
 
     if name is None:
         for experiment in EXPERIMENTS.values():

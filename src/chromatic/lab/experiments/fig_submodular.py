@@ -1,0 +1,70 @@
+"""The paper's figure of objectives: the sum over all variables against sorting, for each budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chromatic.lab.experiments.cells import over_budgets
+from chromatic.lab.experiments.data import Data
+from chromatic.lab.experiments.frame import Experiment, Found, Line
+from chromatic.lab.experiments.paper import FIELDS_SETS, PLOTTED
+from chromatic.lab.experiments.results import Record, Store
+from chromatic.report.figures import BLUE, GREEN, ORANGE
+
+NAME = "fig-submodular"
+BUDGETS = list(range(100, 1001, 100))
+QUANTIZERS = {
+    "sort": ("sort (Bateni et al.)", ORANGE, "s--"),
+    "greedy": ("global sum, greedy (the paper)", GREEN, "D-"),
+    "optimal": ("global sum, exact (ours)", BLUE, "o-"),
+}
+
+
+def run(data: Data, store: Store) -> list[Record]:
+    """Logistic regression on the columns that each way to cut gives."""
+    return over_budgets(NAME, data, store, "quantizer", QUANTIZERS, BUDGETS)
+
+
+def lines(found: Found) -> list[Line]:
+    """Each log loss; the paper only plots."""
+    return [
+        {"objective": QUANTIZERS[record["quantizer"]][0], "columns": record["budget"]}
+        | {"paper": PLOTTED, "ours": record["log_loss"]}
+        for record in found.records
+    ]
+
+
+def remarks(found: Found) -> list[str]:
+    """For how many budgets each sum beats sorting."""
+    loss = {(record["quantizer"], record["budget"]): record["log_loss"] for record in found.records}
+    told = []
+    for quantizer in ("greedy", "optimal"):
+        better = sum(loss[quantizer, budget] < loss["sort", budget] for budget in BUDGETS)
+        told.append(
+            f"{QUANTIZERS[quantizer][0]} has a lower test log loss than sort with {better} of "
+            f"{len(BUDGETS)} budgets"
+        )
+    return told
+
+
+def draw(axes: Any, found: Found) -> None:
+    """Test log loss against columns."""
+    for quantizer, (name, color, style) in QUANTIZERS.items():
+        chosen = [record for record in found.records if record["quantizer"] == quantizer]
+        budgets, losses = ([record[key] for record in chosen] for key in ("budget", "log_loss"))
+        axes.plot(budgets, losses, style, color=color, markersize=4.5, label=name)
+    axes.set_xticks(BUDGETS[1::2], [f"{budget:,}" for budget in BUDGETS[1::2]])
+    axes.set(xlabel="columns", ylabel="log loss of test rows")
+    axes.legend(loc="best")
+
+
+EXPERIMENT = Experiment(
+    NAME,
+    "Test log loss: one objective for all variables against sorting",
+    "Figure 2",
+    FIELDS_SETS,
+    run,
+    lines,
+    draw,
+    remarks,
+)
