@@ -13,10 +13,10 @@ from chromatic.errors import InputError
 from chromatic.lab.datasets.synthetic import make, shape_of
 from chromatic.lab.experiments import cells, fig_linear, fig_split, fig_submodular, table_graph
 from chromatic.lab.experiments.data import Source, sources
-from chromatic.lab.experiments.frame import Found, reproduce
+from chromatic.lab.experiments.frame import Findings, reproduce
 from chromatic.lab.experiments.paper import SPARSE_SETS, network_loss
 from chromatic.lab.experiments.registry import EXPERIMENTS
-from chromatic.lab.experiments.results import Store
+from chromatic.learn.results import Results
 
 RUN = CliRunner()
 
@@ -124,7 +124,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, files, monkeypatc
     assert pa.parquet.read_table(tmp_path / "fig-submodular.parquet").num_rows == 4
     monkeypatch.setattr(cells, "measure", until(1000))
     outcome = reproduce(experiment, [source], str(tmp_path))
-    assert len(measured) == len(outcome.found[0].records) == 30
+    assert len(measured) == len(outcome.findings[0].records) == 30
 
 
 def test_a_cell_that_failed_is_told_and_tried_again(tmp_path, files, monkeypatch):
@@ -141,14 +141,14 @@ def test_a_cell_that_failed_is_told_and_tried_again(tmp_path, files, monkeypatch
     monkeypatch.setattr(cells, "evaluate", evaluate)
     outcome = reproduce(experiment, given, str(tmp_path))
     assert "failed" not in outcome.text
-    assert len(outcome.found[0].records) == 8
+    assert len(outcome.findings[0].records) == 8
 
 
 def test_other_data_in_the_same_folder_is_another_cell(tmp_path, files):
     experiment = EXPERIMENTS["table-datasets"]
     for rows in (None, 500, None):
         outcome = reproduce(experiment, sources((), files=files, rows=rows), str(tmp_path))
-        assert outcome.found[0].records[0]["rows"] == (rows or 900)
+        assert outcome.findings[0].records[0]["rows"] == (rows or 900)
     assert pa.parquet.read_table(tmp_path / "table-datasets.parquet").num_rows == 2
 
 
@@ -196,21 +196,21 @@ def test_the_variables_of_criteo_are_its_fields(tmp_path, monkeypatch):
     assert cells.fit_pair(data.split, cells.few_variables(data, 32)).train.n_columns == 45
     monkeypatch.setattr(fig_submodular, "BUDGETS", [100, 200])
     outcome = reproduce(fig_submodular.EXPERIMENT, [source], str(tmp_path / "out"))
-    assert {record["columns"] for record in outcome.found[0].records} == {113, 213}
+    assert {record["columns"] for record in outcome.findings[0].records} == {113, 213}
 
 
 def test_estimating_on_the_rows_that_train_looks_better_in_training_and_is_worse(
     tmp_path, files, monkeypatch
 ):
     monkeypatch.setattr(fig_split, "BUDGETS", [256])
-    [found] = reproduce(fig_split.EXPERIMENT, sources((), files=files), str(tmp_path)).found
+    [found] = reproduce(fig_split.EXPERIMENT, sources((), files=files), str(tmp_path)).findings
     none, split, crossfit = found.records
     assert none["train_log_loss"] < min(split["train_log_loss"], crossfit["train_log_loss"])
     assert none["log_loss"] > max(split["log_loss"], crossfit["log_loss"])
 
 
 def test_columns_needed_are_read_from_the_first_budget_that_reaches_the_loss():
-    found = Found(
+    found = Findings(
         "some",
         None,
         "",
@@ -257,7 +257,7 @@ def test_what_reading_left_out_is_told(tmp_path, files):
 def test_several_sets_are_read_one_by_one_and_drawn_side_by_side(tmp_path):
     given = sources((), shapes=["kdd12", "url", "kdda"], rows=60)
     outcome = reproduce(EXPERIMENTS["fig-good-turing"], given, str(tmp_path))
-    assert [found.paper for found in outcome.found] == ["kdd12", "url", "kdda"]
+    assert [found.paper for found in outcome.findings] == ["kdd12", "url", "kdda"]
     assert outcome.text.count("| kdd12 (synthetic) |") == outcome.text.count("| url (synthetic) |") > 0
 
 
@@ -269,4 +269,4 @@ def test_a_set_that_cannot_be_read_leaves_what_was_found_before(tmp_path, files)
     with pytest.raises(InputError, match="nothing to read"):
         reproduce(table_graph.EXPERIMENT, given, str(tmp_path))
     assert "| clicks |" in (tmp_path / "table-graph.md").read_text()
-    assert len(Store(str(tmp_path)).all("table-graph", {"name": "clicks"})) == 1
+    assert len(Results(str(tmp_path / "table-graph.parquet")).all({"name": "clicks"})) == 1

@@ -1,1 +1,1 @@
-"""What is run and shown: the demo."""
+"""The tables and figures of the paper, each an experiment (`chromatic reproduce`)."""

@@ -9,43 +9,39 @@ from typing import Any
 
 from chromatic.encoding.fitting import Settings
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.results import Record, Store
 from chromatic.learn.encoders import fit_pair
 from chromatic.learn.evaluate import FIGURES, evaluate, measure
+from chromatic.learn.results import Record, Results
 
 ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
 MOST_VARIABLES = 64
 
 
 def grid(
-    name: str,
-    data: Data,
-    store: Store,
-    encoders: Iterable[tuple[str, int]],
-    learners: Sequence[str],
+    data: Data, results: Results, encoders: Iterable[tuple[str, int]], learners: Sequence[str]
 ) -> list[Record]:
     """Train each learner on the columns of each encoder with its budget."""
-    found = []
+    records = []
     isolated = data.n_rows >= ISOLATED_FROM and learners != ["vw"]
     for encoder, budget in encoders:
         cells = {
             learner: {"encoder": encoder, "learner": learner, "budget": budget, "data": data.fingerprint}
             for learner in learners
         }
-        missing = [learner for learner, cell in cells.items() if not store.kept(name, cell)]
+        missing = [learner for learner, cell in cells.items() if not results.done(cell)]
         if missing:
             for result in evaluate(
                 data.split, [encoder], missing, [budget], threads=data.threads, isolated=isolated
             ):
                 figures = {figure: result[figure] for figure in (*FIGURES, "error")}
                 if not isolated:
-                    figures["peak_mb"] = None  # of all cells before, too
-                store.put(name, cells[result["learner"]], [_about(data) | figures])
-        found += [record for cell in cells.values() for record in store.all(name, cell)]
-    return found
+                    figures["peak_mb"] = None  # it would be the peak of all cells before, too
+                results.put(cells[result["learner"]], [_about(data) | figures])
+        records += [record for cell in cells.values() for record in results.all(cell)]
+    return records
 
 
-def fitted(name: str, data: Data, store: Store, cell: Record, settings: Settings, learner: str) -> Record:
+def fitted(data: Data, results: Results, cell: Record, settings: Settings, learner: str) -> Record:
     """Train a learner on the columns that some settings make."""
 
     def compute() -> list[Record]:
@@ -54,29 +50,23 @@ def fitted(name: str, data: Data, store: Store, cell: Record, settings: Settings
         seconds = time.perf_counter() - start
         figures = {"columns": pair.train.n_columns, "encode_seconds": seconds}
         figures |= measure(learner, pair, threads=data.threads)
-        del figures["peak_mb"]  # of all cells before, too
+        del figures["peak_mb"]  # it would be the peak of all cells before, too
         return [_about(data) | {"rows": len(pair.y)} | figures]
 
-    [record] = store.get(name, cell | {"learner": learner, "data": data.fingerprint}, compute)
+    [record] = results.get(cell | {"learner": learner, "data": data.fingerprint}, compute)
     return record
 
 
 def over_budgets(
-    name: str, data: Data, store: Store, setting: str, values: Iterable[str], budgets: Sequence[int]
+    data: Data, results: Results, setting: str, values: Iterable[str], budgets: Sequence[int]
 ) -> list[Record]:
-    """Logistic regression on columns of few variables, for each value of a setting and each budget."""
-    return [
-        fitted(
-            name,
-            data,
-            store,
-            {setting: value, "budget": budget},
-            few_variables(data, budget, **{setting: value}),
-            "lr",
-        )
-        for value in values
-        for budget in budgets
-    ]
+    """Train logistic regression on few variables, for each value of a setting and each budget."""
+    records = []
+    for value in values:
+        for budget in budgets:
+            settings = few_variables(data, budget, **{setting: value})
+            records.append(fitted(data, results, {setting: value, "budget": budget}, settings, "lr"))
+    return records
 
 
 def _about(data: Data) -> Record:
@@ -84,7 +74,7 @@ def _about(data: Data) -> Record:
 
 
 def few_variables(data: Data, columns: int, **changes: Any) -> Settings:
-    """The paper's setting for some columns of few variables, as Criteo's are; dense ones come on top."""
+    """Return the paper's settings for few variables, as Criteo has; dense columns come on top."""
     n_dense = data.split.train.rows.dense.shape[1]
     settings = replace(Settings.paper(columns + n_dense), max_colors=min(MOST_VARIABLES, columns // 2))
     if data.has_fields:

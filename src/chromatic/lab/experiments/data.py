@@ -27,19 +27,13 @@ TEST_SHARE = 4  # a shape has one test row for so many training rows
 
 
 class Data:
-    """Training and test rows, as they came; `split` or `coded` once makes of them what is needed."""
+    """Training and test rows as they came; call `split`, or `coded` once, for what an experiment needs."""
 
     def __init__(
-        self,
-        name: str,
-        paper: str | None,
-        about: str,
-        train: list[Batch],
-        test: list[Batch],
-        reader: Reader,
+        self, source: Source, about: str, train: list[Batch], test: list[Batch], reader: Reader
     ) -> None:
-        self.name = name
-        self.paper = paper  # the data set of the paper that figures are held against
+        self.name = source.name
+        self.paper = source.paper  # the data set of the paper that figures are held against
         self.about = about
         self.has_fields = reader.format == "criteo"
         self.threads = reader.threads
@@ -54,7 +48,7 @@ class Data:
         return Split.of(*self._batches, self._limits, self.threads)
 
     def coded(self) -> tuple[Dataset, Rows]:
-        """The rows alone, labels or not; this uses them up."""
+        """Return the coded rows, with labels or without; this can be called once."""
         train, test = self._batches
         vocabulary, rows = learn(train, **self._limits, keep_names=False, threads=self.threads)  # type: ignore[arg-type]
         return Dataset(rows, vocabulary), vocabulary.encode(test, self.threads)
@@ -73,7 +67,7 @@ class Source:
     rows: int | None = None  # at most so many, the last of training and the first of test
 
     def load(self, reader: Reader) -> Data:
-        """Read the rows, and say which they are."""
+        """Read the rows, and describe them in `about`."""
         if self.format is not None:
             reader = replace(reader, format=self.format)
         train, test = self.read(reader)
@@ -98,7 +92,7 @@ class Source:
             if count
         ]
         about = f"{self.kind}: {', '.join(told)}"
-        return Data(self.name, self.paper, about, train, test, reader)
+        return Data(self, about, train, test, reader)
 
 
 def sources(
@@ -109,7 +103,7 @@ def sources(
     names: Sequence[str] = (),
     rows: int | None = None,
 ) -> list[Source]:
-    """Two files, or synthetic shapes, or sets of the paper: the named ones, else all usual in the cache."""
+    """Return two files, or shapes, or the named sets of the paper, or all `usual` that are in the cache."""
     if sum(map(bool, (files, shapes, names))) > 1:
         raise InputError("--train and --test, --shape and --data exclude each other; expected one of them")
     if rows is not None and rows < 1:
@@ -118,9 +112,9 @@ def sources(
         return [_of_files(*files, rows)]
     if shapes:
         return [_of_shape(shape, rows) for shape in dict.fromkeys(shapes)]
-    found = {name: _of_cache(name, rows) for name in dict.fromkeys(names or usual)}
-    there = [source for source in found.values() if source is not None]
-    missing = [name for name, source in found.items() if source is None]
+    cached_sets = {name: _of_cache(name, rows) for name in dict.fromkeys(names or usual)}
+    there = [source for source in cached_sets.values() if source is not None]
+    missing = [name for name, source in cached_sets.items() if source is None]
     if missing and (names or not there):
         raise InputError(
             f"{', '.join(missing)}: not in the cache; get it with chromatic datasets get {missing[0]}, or "
@@ -137,7 +131,7 @@ def _of_files(train: str, test: str, rows: int | None) -> Source:
     if name in ("train", "training", "tr"):  # then the folder has the name
         name = os.path.basename(os.path.dirname(os.path.abspath(train))) or name
     kind = f"{name}, {os.path.basename(train)} and {os.path.basename(test)}"
-    return Source(name, None, kind, read, [train, test], rows=rows)
+    return Source(name=name, paper=None, kind=kind, read=read, paths=[train, test], rows=rows)
 
 
 def _of_shape(name: str, rows: int | None) -> Source:
@@ -154,7 +148,7 @@ def _of_shape(name: str, rows: int | None) -> Source:
             return reader.batches(train), reader.batches(test)
 
     kind = f"{name}, synthetic rows in its shape, where the paper's set has {full:,}"
-    return Source(f"{name} (synthetic)", name, kind, read, [], "svmlight")
+    return Source(name=f"{name} (synthetic)", paper=name, kind=kind, read=read, paths=[], format="svmlight")
 
 
 def _of_cache(name: str, rows: int | None) -> Source | None:
@@ -166,12 +160,19 @@ def _of_cache(name: str, rows: int | None) -> Source | None:
     def read(reader: Reader) -> tuple[list[Batch], list[Batch]]:
         return reader.batches(paths.train), reader.batches(paths.test)
 
-    both = [paths.train, paths.test]
-    return Source(name, name, f"{name}, the paper's set", read, both, data_set.format, rows)
+    return Source(
+        name=name,
+        paper=name,
+        kind=f"{name}, the paper's set",
+        read=read,
+        paths=[paths.train, paths.test],
+        format=data_set.format,
+        rows=rows,
+    )
 
 
 def _rows(batches: list[Batch], start: int, stop: int) -> list[Batch]:
-    """The rows from start to stop."""
+    """Return the rows from start to stop."""
     kept, at = [], 0
     for batch in batches:
         here = np.arange(at, at + batch.n_rows)
@@ -185,7 +186,7 @@ def _rows(batches: list[Batch], start: int, stop: int) -> list[Batch]:
 
 
 def _fingerprint(batches: list[Batch], n_rows: int) -> str:
-    """Which data this is."""
+    """Return a hash of the rows: the same for the same data."""
     digest = hashlib.blake2b(str(n_rows).encode(), digest_size=8)
 
     def add(array: Any) -> None:

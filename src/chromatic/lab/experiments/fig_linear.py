@@ -8,12 +8,11 @@ from typing import Any
 
 from chromatic.lab.experiments.cells import grid
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.frame import Experiment, Found, Line, shown
+from chromatic.lab.experiments.frame import Experiment, Findings, Line, shown
 from chromatic.lab.experiments.paper import PLOTTED, SPARSE_SETS, TIMES_FEWER_COLUMNS
-from chromatic.lab.experiments.results import Record, Store
+from chromatic.learn.results import Record, Results
 from chromatic.report.figures import BLUE, GREEN, ORANGE, RED, over_columns
 
-NAME = "fig-linear"
 BUDGETS = [2**bits for bits in range(10, 19)]
 ENCODERS = {
     "ft": ("FT", ORANGE, "s--"),
@@ -23,9 +22,9 @@ ENCODERS = {
 }
 
 
-def run(data: Data, store: Store) -> list[Record]:
+def run(data: Data, results: Results) -> list[Record]:
     """Train on every encoder's columns, with every budget."""
-    return grid(NAME, data, store, [(e, budget) for e in ENCODERS for budget in BUDGETS], ["vw"])
+    return grid(data, results, [(e, budget) for e in ENCODERS for budget in BUDGETS], ["vw"])
 
 
 def columns_needed(losses: Mapping[int, float], loss: float) -> float:
@@ -47,17 +46,17 @@ def columns_needed(losses: Mapping[int, float], loss: float) -> float:
     return math.inf
 
 
-def _losses(found: Found) -> dict[str, dict[int, float]]:
+def _losses(findings: Findings) -> dict[str, dict[int, float]]:
     told: dict[str, dict[int, float]] = {encoder: {} for encoder in ENCODERS}
-    for record in found.records:
+    for record in findings.records:
         if not record["error"]:
             told[record["encoder"]][record["budget"]] = record["log_loss"]
     return told
 
 
-def _times_fewer(found: Found) -> list[tuple[str, str, float, float | str]]:
+def _times_fewer(findings: Findings) -> list[tuple[str, str, float, float | str]]:
     """CL's encoder, the other, the loss of CL's fewest columns, and how many times more the other needs."""
-    losses, fewest = _losses(found), BUDGETS[0]
+    losses, fewest = _losses(findings), BUDGETS[0]
     told = []
     for encoder in ("cl-sm-paper", "cl-sm"):
         if fewest in losses[encoder]:
@@ -73,7 +72,7 @@ def _times_fewer(found: Found) -> list[tuple[str, str, float, float | str]]:
     return told
 
 
-def lines(found: Found) -> list[Line]:
+def lines(findings: Findings) -> list[Line]:
     """How many times fewer columns, and each log loss."""
     told = [
         {
@@ -82,7 +81,7 @@ def lines(found: Found) -> list[Line]:
             "paper": TIMES_FEWER_COLUMNS[other],
             "ours": times,
         }
-        for encoder, other, _, times in _times_fewer(found)
+        for encoder, other, _, times in _times_fewer(findings)
     ]
     return told + [
         {
@@ -91,23 +90,23 @@ def lines(found: Found) -> list[Line]:
             "paper": PLOTTED,
             "ours": "failed" if record["error"] else record["log_loss"],
         }
-        for record in found.records
+        for record in findings.records
     ]
 
 
-def remarks(found: Found) -> list[str]:
+def remarks(findings: Findings) -> list[str]:
     """How many times fewer columns, in a sentence."""
     return [
         f"for the log loss of {loss:.4f} that {ENCODERS[encoder][0]} has with {BUDGETS[0]:,} columns, "
         f"{ENCODERS[other][0]} needs {shown(times)} times the columns "
         f"(the paper says {TIMES_FEWER_COLUMNS[other]})"
-        for encoder, other, loss, times in _times_fewer(found)
+        for encoder, other, loss, times in _times_fewer(findings)
     ]
 
 
-def draw(axes: Any, found: Found) -> None:
+def draw(axes: Any, findings: Findings) -> None:
     """Log loss against columns."""
-    losses = _losses(found)
+    losses = _losses(findings)
     for encoder, (name, color, style) in ENCODERS.items():
         if losses[encoder]:
             axes.plot(
@@ -119,13 +118,13 @@ def draw(axes: Any, found: Found) -> None:
 
 
 EXPERIMENT = Experiment(
-    NAME,
-    "Test log loss of a linear model (Vowpal Wabbit) against columns",
-    "Figure 3",
-    SPARSE_SETS,
-    run,
-    lines,
-    draw,
-    remarks,
+    name="fig-linear",
+    what="Test log loss of a linear model (Vowpal Wabbit) against columns",
+    where="Figure 3",
+    sets=SPARSE_SETS,
+    run=run,
+    lines=lines,
+    draw=draw,
+    remarks=remarks,
     needs=("vowpalwabbit",),
 )

@@ -6,12 +6,11 @@ from typing import Any
 
 from chromatic.lab.experiments.cells import over_budgets
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.frame import Experiment, Found, Line
+from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import FIELDS_SETS, PLOTTED
-from chromatic.lab.experiments.results import Record, Store
+from chromatic.learn.results import Record, Results
 from chromatic.report.figures import BLUE, GREEN, ORANGE
 
-NAME = "fig-submodular"
 BUDGETS = list(range(100, 1001, 100))
 QUANTIZERS = {
     "sort": ("sort (Bateni et al.)", ORANGE, "s--"),
@@ -20,23 +19,23 @@ QUANTIZERS = {
 }
 
 
-def run(data: Data, store: Store) -> list[Record]:
+def run(data: Data, results: Results) -> list[Record]:
     """Logistic regression on the columns that each way to cut gives."""
-    return over_budgets(NAME, data, store, "quantizer", QUANTIZERS, BUDGETS)
+    return over_budgets(data, results, "quantizer", QUANTIZERS, BUDGETS)
 
 
-def lines(found: Found) -> list[Line]:
+def lines(findings: Findings) -> list[Line]:
     """Each log loss; the paper only plots."""
     return [
         {"objective": QUANTIZERS[record["quantizer"]][0], "columns": record["budget"]}
         | {"paper": PLOTTED, "ours": record["log_loss"]}
-        for record in found.records
+        for record in findings.records
     ]
 
 
-def remarks(found: Found) -> list[str]:
+def remarks(findings: Findings) -> list[str]:
     """For how many budgets each sum beats sorting."""
-    loss = {(record["quantizer"], record["budget"]): record["log_loss"] for record in found.records}
+    loss = {(record["quantizer"], record["budget"]): record["log_loss"] for record in findings.records}
     told = []
     for quantizer in ("greedy", "optimal"):
         better = sum(loss[quantizer, budget] < loss["sort", budget] for budget in BUDGETS)
@@ -47,10 +46,10 @@ def remarks(found: Found) -> list[str]:
     return told
 
 
-def draw(axes: Any, found: Found) -> None:
+def draw(axes: Any, findings: Findings) -> None:
     """Test log loss against columns."""
     for quantizer, (name, color, style) in QUANTIZERS.items():
-        chosen = [record for record in found.records if record["quantizer"] == quantizer]
+        chosen = [record for record in findings.records if record["quantizer"] == quantizer]
         budgets, losses = ([record[key] for record in chosen] for key in ("budget", "log_loss"))
         axes.plot(budgets, losses, style, color=color, markersize=4.5, label=name)
     axes.set_xticks(BUDGETS[1::2], [f"{budget:,}" for budget in BUDGETS[1::2]])
@@ -59,12 +58,12 @@ def draw(axes: Any, found: Found) -> None:
 
 
 EXPERIMENT = Experiment(
-    NAME,
-    "Test log loss: one objective for all variables against sorting",
-    "Figure 2",
-    FIELDS_SETS,
-    run,
-    lines,
-    draw,
-    remarks,
+    name="fig-submodular",
+    what="Test log loss: one objective for all variables against sorting",
+    where="Figure 2",
+    sets=FIELDS_SETS,
+    run=run,
+    lines=lines,
+    draw=draw,
+    remarks=remarks,
 )

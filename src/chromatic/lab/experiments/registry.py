@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from chromatic.errors import InputError
 from chromatic.lab.experiments import (
-    fig_colors_needed,
-    fig_filtered,
-    fig_good_turing,
     fig_linear,
-    fig_max_degree,
     fig_split,
     fig_submodular,
     fig_uniform,
+    over_k,
     split_rates,
     table_datasets,
     table_graph,
@@ -20,26 +17,23 @@ from chromatic.lab.experiments import (
 from chromatic.lab.experiments.frame import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
-    module.EXPERIMENT.name: module.EXPERIMENT
-    for module in (
-        table_datasets,
-        table_graph,
-        table_networks,
-        fig_linear,
-        fig_split,
-        fig_submodular,
-        fig_good_turing,
-        fig_max_degree,
-        fig_filtered,
-        fig_colors_needed,
-        fig_uniform,
-        split_rates,
+    experiment.name: experiment
+    for experiment in (
+        table_datasets.EXPERIMENT,
+        table_graph.EXPERIMENT,
+        table_networks.EXPERIMENT,
+        fig_linear.EXPERIMENT,
+        fig_split.EXPERIMENT,
+        fig_submodular.EXPERIMENT,
+        *over_k.EXPERIMENTS,
+        fig_uniform.EXPERIMENT,
+        split_rates.EXPERIMENT,
     )
 }
 
 
 def experiment_of(name: str) -> Experiment:
-    """An experiment by name.
+    """Return an experiment by name.
 
     >>> experiment_of("table-graph").where
     'Table 1'

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.frame import Experiment, Found, Line
+from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import SPARSE_SETS, figures_of
-from chromatic.lab.experiments.results import Record, Store
+from chromatic.learn.results import Record, Results
 
-NAME = "table-datasets"
 FIGURES = {
     "rows": "rows to train on",
     "test_rows": "rows to test on",
@@ -18,7 +17,7 @@ FIGURES = {
 }
 
 
-def run(data: Data, store: Store) -> list[Record]:
+def run(data: Data, results: Results) -> list[Record]:
     """Count rows and features."""
 
     def compute() -> list[Record]:
@@ -35,16 +34,23 @@ def run(data: Data, store: Store) -> list[Record]:
             }
         ]
 
-    return store.get(NAME, {"data": data.fingerprint}, compute)
+    return results.get({"data": data.fingerprint}, compute)
 
 
-def lines(found: Found) -> list[Line]:
+def lines(findings: Findings) -> list[Line]:
     """Each figure beside the paper's."""
-    paper, [record] = figures_of(found.paper), found.records
+    paper, [record] = figures_of(findings.paper), findings.records
     return [
         {"figure": told, "paper": getattr(paper, figure, None), "ours": record[figure]}
         for figure, told in FIGURES.items()
     ]
 
 
-EXPERIMENT = Experiment(NAME, "The data sets: rows and features", "Table 2", SPARSE_SETS, run, lines)
+EXPERIMENT = Experiment(
+    name="table-datasets",
+    what="The data sets: rows and features",
+    where="Table 2",
+    sets=SPARSE_SETS,
+    run=run,
+    lines=lines,
+)

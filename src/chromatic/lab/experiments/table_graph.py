@@ -5,11 +5,10 @@ from __future__ import annotations
 from chromatic.coloring import collisions, color, transpose
 from chromatic.graph.pairs import count
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.frame import Experiment, Found, Line
+from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import PAIRS_NEVER_SEEN, SPARSE_SETS, figures_of
-from chromatic.lab.experiments.results import Record, Store
+from chromatic.learn.results import Record, Results
 
-NAME = "table-graph"
 FIGURES = {  # ours: what it is, and the paper's twin
     "pairs_per_row": ("pairs of features of a row", "pairs_per_row"),
     "sparse_features": ("features", "sparse_features"),
@@ -22,7 +21,7 @@ FIGURES = {  # ours: what it is, and the paper's twin
 }
 
 
-def run(data: Data, store: Store) -> list[Record]:
+def run(data: Data, results: Results) -> list[Record]:
     """Count the graph's edges, and color its features as the paper does and as we do."""
 
     def compute() -> list[Record]:
@@ -48,13 +47,13 @@ def run(data: Data, store: Store) -> list[Record]:
             }
         ]
 
-    return store.get(NAME, {"data": data.fingerprint}, compute)
+    return results.get({"data": data.fingerprint}, compute)
 
 
-def lines(found: Found) -> list[Line]:
+def lines(findings: Findings) -> list[Line]:
     """Each figure beside the paper's."""
-    paper, [record] = figures_of(found.paper), found.records
-    never = PAIRS_NEVER_SEEN.get(found.paper or "")
+    paper, [record] = figures_of(findings.paper), findings.records
+    never = PAIRS_NEVER_SEEN.get(findings.paper or "")
     return [
         *(
             {"figure": told, "paper": getattr(paper, twin, None), "ours": record[figure]}
@@ -64,4 +63,11 @@ def lines(found: Found) -> list[Line]:
     ]
 
 
-EXPERIMENT = Experiment(NAME, "The graph of features that share a row", "Table 1", SPARSE_SETS, run, lines)
+EXPERIMENT = Experiment(
+    name="table-graph",
+    what="The graph of features that share a row",
+    where="Table 1",
+    sets=SPARSE_SETS,
+    run=run,
+    lines=lines,
+)
