@@ -152,7 +152,7 @@ def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, thre
 
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
-            return pool.submit(measure, learner, pair, within, seed, threads).result()
+            return pool.submit(measure, learner, pair, within, seed=seed, threads=threads).result()
         except BrokenProcessPool as error:
             raise InputError(
                 "the learner's process died, as one does that runs out of memory; take a smaller budget"

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,11 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chromatic.data import Reader
 from chromatic.errors import InputError
-from chromatic.lab.benchmarks import contests, ours
+from chromatic.graph.pairs import count
+from chromatic.lab.benchmarks import contests, ours, spark, train
 from chromatic.lab.benchmarks.data import plain, size_of, synthetic, token_lists, write_npm_sample
 from chromatic.lab.benchmarks.growth import STAGES, Point, exponent, exponents
 from chromatic.lab.benchmarks.measure import Contender, Size, race
+from chromatic.lab.benchmarks.peers import sorted_pairs
 from chromatic.lab.benchmarks.table import at_least, at_most, balanced_against_first_fit, same_colors
 
 
@@ -59,9 +63,9 @@ def test_a_race_tells_ratios_to_peers_that_do_the_same_and_leaves_out_those_that
     path = tmp_path / "three"
     path.write_text("a\nb\nc\n")
     said = []
-    found = race(
+    measured = race(
         [
-            Contender("we", counted_lines, str(path), (2,), Size(6, 7, 9_000_000)),
+            Contender("we", counted_lines, str(path), (2,), size=Size(6, 7, 9_000_000)),
             Contender("they", counted_lines, str(path), (8,), peer=True),
             Contender("others", counted_lines, str(path), (1,), peer=True, does="something else"),
             Contender("nobody", missing_package, str(path), peer=True),
@@ -69,9 +73,9 @@ def test_a_race_tells_ratios_to_peers_that_do_the_same_and_leaves_out_those_that
         2,
         said.append,
     )
-    assert [one.what for one in found] == ["we", "they", "others"]
-    assert (found[0].seconds, found[0].ratios) == (6, {"they": 4.0})
-    assert (found[0].rows_per_second, found[0].mb_per_second) == (1.0, 1.5)
+    assert [one.what for one in measured] == ["we", "they", "others"]
+    assert (measured[0].seconds, measured[0].ratios) == (6, {"they": 4.0})
+    assert (measured[0].rows_per_second, measured[0].mb_per_second) == (1.0, 1.5)
     assert said == ["left out: nobody (ImportError: no such package)"]
 
 
@@ -82,8 +86,8 @@ def test_a_contender_of_ours_that_cannot_run_is_an_error():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="needs Linux")
 def test_the_memory_of_a_run_is_what_it_takes_at_most():
-    [found] = race([Contender("hoard", hoarding, "", (200,))], 2, print)
-    assert 190 < found.memory_mb < 260
+    [measured] = race([Contender("hoard", hoarding, "", (200,))], 2, print)
+    assert 190 < measured.memory_mb < 260
 
 
 def test_a_command_s_memory_does_not_begin_with_that_of_the_process_that_starts_it():
@@ -129,13 +133,51 @@ def test_a_line_of_the_table_is_met_or_missed():
     assert at_most("a", 15, 15.5, " s", "on less").line().endswith("15.50 s  missed  (on less)")
 
 
+def test_sorting_all_pairs_gives_the_counted_graph(small):
+    rows = Reader().read(small.train, keep_names=False).rows
+    pairs = count(rows)
+    histogram, degrees = sorted_pairs(rows)
+    np.testing.assert_array_equal(pairs.histogram[: len(histogram)], histogram)
+    np.testing.assert_array_equal(pairs.degree(1), degrees)
+
+
+@pytest.mark.slow
+def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(train, "COST_POWERS", (8,))
+    said = []
+    kept = train.run(small, 1, said.append)
+    assert [record["what"] for record in kept[:3]] == [
+        "batches of 256",
+        "a DataLoader, batches of 256",
+        "all by hand, batches of 256",
+    ]
+    assert list(kept[0]["ratios"]) == [record["what"] for record in kept[1:3]]
+    assert [record["what"] for record in kept[6:]] == [
+        f"{encoder} at 2^8, {updates} updates"
+        for encoder in ("ft", "cl-ft")
+        for updates in ("dense", "lazy")
+    ]
+    assert all(record["peak_mb"] > 1 and record["parameters"] > 64 for record in kept[6:])
+
+
+@pytest.mark.slow
+def test_spark_and_the_local_fit_give_the_same_columns(small):
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java")
+    said = []
+    kept = spark.run(small, said.append)
+    assert [record["what"] for record in kept] == ["local", *(f"Spark, {i}/4" for i in (1, 2, 3, 4))]
+    assert said[-1].split() == ["the", "same", "columns", "yes", "yes"]
+
+
 @pytest.mark.slow
 def test_every_benchmark_runs_and_keeps_a_line_for_each_contender(tmp_path):
     results = tmp_path / "results.jsonl"
     for name in contests.CONTESTS:
         if name == "start":
             continue  # compiles; see below
-        done = chromatic("benchmark", name, "--rows", 300, "--runs", 1, "--results", results)
+        done = chromatic("benchmark", name, *f"--rows 300 --runs 1 --results {results}".split())
         assert done.returncode == 0, done.stderr.decode()
         assert b"left out" not in done.stdout
     kept = lines_of(results)
@@ -174,12 +216,12 @@ def test_the_table_has_every_line_and_says_where_rows_are_fewer(tmp_path):
     os.rename(train, tmp_path / "train.svm")
     os.rename(test, tmp_path / "test.svm")
     said = []
-    found = table.run(300, str(tmp_path), None, 1, said.append)
-    assert len(found) == len(said) - 1 == 24
-    assert [row.met for row in found].count(None) == 3
+    rows = table.run(300, str(tmp_path), None, 1, said.append)
+    assert len(rows) == len(said) - 1 == 24
+    assert [row.met for row in rows].count(None) == 3
     assert "on 300 rows, not 840,775" in said[1]
-    kept = list(table.records(found))
-    assert kept[0]["what"] == found[0].what and kept[0]["cores"] >= 1
+    kept = list(table.records(rows))
+    assert kept[0]["what"] == rows[0].what and kept[0]["cores"] >= 1
     with pytest.raises(InputError, match=r"has no train\.svm"):
         table.run(300, str(tmp_path / "nowhere"), None, 1, lambda line: None)
 
@@ -190,10 +232,10 @@ def test_after_a_warmup_the_main_way_compiles_nothing(small, tmp_path):
     assert done.returncode == 0 and done.stdout.split()[1:3] == [b"kernels", b"compiled"]
     before = set(Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc"))
     assert len(before) == int(done.stdout.split()[0])
-    for train in (small.train, small.strings):
+    for path in (small.train, small.strings):
         for encoding in ("submodular", "target", "frequency"):
-            args = ["--test", train, "--encoding", encoding, "-o", tmp_path / "out"]
-            assert chromatic("encode", train, *args, **cache).returncode == 0
+            args = ["--test", path, "--encoding", encoding, "-o", tmp_path / "out"]
+            assert chromatic("encode", path, *args, **cache).returncode == 0
     assert set(Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc")) == before
 
 
@@ -204,6 +246,7 @@ def test_what_is_wrong_with_the_call_is_said(tmp_path):
         (["read", "--train", tmp_path / "a", "--test", tmp_path / "b"], b"no such file"),
         (["read", "--runs", "0"], b"the runs are 0"),
         (["table", "--rows", "0"], b"the rows are 0"),
+        (["shapes", "--rows", "1"], b"the rows are 1; expected 8 or more"),
         (["growth", "--rows", "10", "--plot", "growth.txt"], b"expected .svg or .png"),
     ):
         done = chromatic("benchmark", *args)

@@ -4,10 +4,10 @@ import naive
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import extrapolated, measured
 
 from chromatic.data import Reader
 from chromatic.errors import InputError
+from chromatic.lab.benchmarks.shapes import extrapolated, measured
 from chromatic.lab.datasets.shapes import SHAPES
 from chromatic.lab.datasets.synthetic import MOST_ROWS, make, shape_of, text
 

@@ -1,1 +1,1 @@
-"""How fast, how large, against whom."""
+"""How fast, and with how much memory, beside others on the same rows (`chromatic benchmark`)."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from chromatic.errors import InputError
 from chromatic.lab.benchmarks import ours, peers
 from chromatic.lab.benchmarks.data import Files
-from chromatic.lab.benchmarks.measure import Contender, Measured, Size, machine, race
+from chromatic.lab.benchmarks.measure import Contender, Measured, Say, Size, machine, race
+from chromatic.learn.results import Record
 
 LISTS = 50_000  # rows at most that are lists of strings, which are large
 ONES = 20_000  # rows at most that go one by one
 BUDGET = 1024
+MAX_K = 64
 
 Maker = Callable[..., Any]
 SKLEARN = "scikit-learn's load_svmlight_file"
@@ -36,7 +36,7 @@ def read(files: Files, threads: int) -> list[Contender]:
     """Text to CSR, to rows under a vocabulary, and the same with names for numbers."""
     return [
         *(
-            Contender(f"{what}, {told}", make, path, (count,), files.size, sample)
+            Contender(f"{what}, {told}", make, path, (count,), size=files.size, sample=sample)
             for what, make, path, sample in (
                 ("integers to CSR", ours.parse, files.train, files.sample),
                 ("integers to counted, coded rows", ours.read, files.train, files.sample),
@@ -53,7 +53,7 @@ def color(files: Files, threads: int) -> list[Contender]:
     train, size, sample = files.train, files.size, files.sample
 
     def of(what: str, make: Maker, *args: Any, peer: bool = False, does: str = "color") -> Contender:
-        return Contender(what, make, train, args, size, sample, peer, does)
+        return Contender(what, make, train, args, size=size, sample=sample, peer=peer, does=does)
 
     return [
         of("transposition, one thread", ours.transposed, 1, does="transpose"),
@@ -65,6 +65,32 @@ def color(files: Files, threads: int) -> list[Contender]:
     ]
 
 
+def graph(files: Files, threads: int) -> list[Contender]:
+    """The co-occurrence graph, counted from transposed rows without holding its pairs."""
+    train, size, sample = files.train, files.size, files.sample
+
+    def of(what: str, make: Maker, *args: Any, does: str = "graph") -> Contender:
+        return Contender(what, make, train, args, size=size, sample=sample, does=does)
+
+    return [
+        *(
+            of(f"histogram and degrees, {told}", ours.counted, 1, count, does="count")
+            for count, told in _each(threads)
+        ),
+        of(f"degrees for every k up to {MAX_K}", ours.counted, MAX_K, threads),
+        of(f"held-out features for every k up to {MAX_K}", ours.held_out, MAX_K, threads),
+        of("the graph of pairs seen twice, held", ours.thinned, 2, threads),
+        Contender(
+            "sorting all pairs with numpy",
+            peers.pairs_by_sorting,
+            train,
+            size=size,
+            peer=True,
+            does="count",
+        ),
+    ]
+
+
 def quantize(files: Files, threads: int) -> list[Contender]:
     """Categories to 1024 columns; the paper's two quantizers beside the exact one."""
     categories = 50 * files.size.rows
@@ -72,7 +98,7 @@ def quantize(files: Files, threads: int) -> list[Contender]:
 
     def of(quantizer: str, what: str, peer: bool) -> Contender:
         args = categories, quantizer
-        return Contender(what, ours.quantized, files.train, args, size, peer=peer)
+        return Contender(what, ours.quantized, files.train, args, size=size, peer=peer)
 
     return [
         of("optimal", f"{categories:,} categories, exactly", False),
@@ -92,7 +118,7 @@ def encode(files: Files, threads: int) -> list[Contender]:
     )
     return [
         *(
-            Contender(f"{what}, {told}", make, train, (count,), size, sample)
+            Contender(f"{what}, {told}", make, train, (count,), size=size, sample=sample)
             for what, make in stages
             for count, told in _each(threads)
         ),
@@ -101,11 +127,11 @@ def encode(files: Files, threads: int) -> list[Contender]:
             ours.transformed,
             train,
             (threads, LISTS),
-            lists,
-            sample,
+            size=lists,
+            sample=sample,
             does="lists",
         ),
-        Contender(HASHER, peers.sklearn_hash, train, (BUDGET, LISTS), lists, peer=True, does="lists"),
+        Contender(HASHER, peers.sklearn_hash, train, (BUDGET, LISTS), size=lists, peer=True, does="lists"),
     ]
 
 
@@ -115,17 +141,21 @@ def job(files: Files, threads: int) -> list[Contender]:
     return [
         *(
             Contender(
-                f"chromatic encode, {told}", ours.job, files.train, (files.test, count), both, files.sample
+                f"chromatic encode, {told}",
+                ours.job,
+                files.train,
+                (files.test, count),
+                size=both,
+                sample=files.sample,
             )
             for count, told in _each(threads)
         ),
-        Contender(SKLEARN, peers.sklearn_read, files.train, (files.test,), both, peer=True),
+        Contender(SKLEARN, peers.sklearn_read, files.train, (files.test,), size=both, peer=True),
         Contender(
             "a pass of Vowpal Wabbit over the training rows",
             peers.vowpal_wabbit,
             files.train,
-            (),
-            files.size,
+            size=files.size,
             peer=True,
         ),
     ]
@@ -135,8 +165,8 @@ def one(files: Files, threads: int) -> list[Contender]:
     """One row: the median of many, each alone."""
     row = _some(files.size, 1)
     return [
-        Contender("encode_one", ours.one, files.train, (ONES,), row),
-        Contender(HASHER, peers.sklearn_hash_one, files.train, (BUDGET, ONES // 10), row, peer=True),
+        Contender("encode_one", ours.one, files.train, (ONES,), size=row),
+        Contender(HASHER, peers.sklearn_hash_one, files.train, (BUDGET, ONES // 10), size=row, peer=True),
     ]
 
 
@@ -163,33 +193,25 @@ def _encode(sample: str) -> tuple[str | None, ...]:
 
 
 CONTESTS: dict[str, Callable[[Files, int], list[Contender]]] = {
-    contest.__name__: contest for contest in (read, color, quantize, encode, job, one, start)
+    contest.__name__: contest for contest in (read, color, graph, quantize, encode, job, one, start)
 }
 
 
-def contest_of(name: str) -> Callable[[Files, int], list[Contender]]:
-    """A benchmark by name."""
-    if name not in CONTESTS:
-        known = ", ".join([*CONTESTS, "growth", "table"])
-        raise InputError(f"there is no benchmark {name!r}; expected one of {known}")
-    return CONTESTS[name]
-
-
-def run(name: str, files: Files, threads: int, runs: int, say: Callable[[str], None]) -> list[Measured]:
-    """Measure a benchmark, and say what was found."""
-    contest = contest_of(name)
+def run(name: str, files: Files, threads: int, runs: int, say: Say) -> list[Measured]:
+    """Measure a benchmark, and say what was measured."""
+    contest = CONTESTS[name]
     say(f"\n{name}: {(contest.__doc__ or '').strip()}")
-    found = race(contest(files, threads), runs, say)
-    for line in lines(found):
+    measured = race(contest(files, threads), runs, say)
+    for line in lines(measured):
         say(line)
-    return found
+    return measured
 
 
-def lines(found: list[Measured]) -> Iterator[str]:
+def lines(measured: list[Measured]) -> Iterator[str]:
     """A table of what was measured."""
     yield f"{'':<52}{'seconds':>11}{'rows/s':>13}{'MB/s':>8}{'MB':>8}"
-    numbers = {one.what: f"[{i}]" for i, one in enumerate((one for one in found if one.peer), 1)}
-    for one in found:
+    numbers = {one.what: f"[{i}]" for i, one in enumerate((one for one in measured if one.peer), 1)}
+    for one in measured:
         rows, mb = one.rows_per_second, one.mb_per_second
         seconds = f"{one.seconds:.3f}" if one.seconds >= 0.001 else f"{one.seconds * 1e6:.1f} µs"
         more = f"  (p99 {one.more['p99_us']:.1f} µs)" if "p99_us" in one.more else ""
@@ -201,10 +223,10 @@ def lines(found: list[Measured]) -> Iterator[str]:
         )
 
 
-def records(name: str, found: list[Measured]) -> Iterator[dict[str, Any]]:
-    """What was measured, as it is kept: one record for each contender."""
+def records(name: str, measured: list[Measured]) -> Iterator[Record]:
+    """Return a record to keep for each contender."""
     facts = machine()
-    for one in found:
+    for one in measured:
         size = one.size
         yield {
             "benchmark": name,
@@ -221,10 +243,3 @@ def records(name: str, found: list[Measured]) -> Iterator[dict[str, Any]]:
             "ratios": one.ratios,
             **one.more,
         }
-
-
-def append(path: str, lines: Iterator[dict[str, Any]]) -> None:
-    """Append records to a file, a line of JSON each."""
-    with open(path, "a", encoding="utf-8") as file:
-        for record in lines:
-            file.write(json.dumps(record) + "\n")

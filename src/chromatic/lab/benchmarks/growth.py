@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from chromatic._files import peak_memory, used_memory
 from chromatic.errors import InputError
 from chromatic.lab.benchmarks.data import Files, head, size_of
-from chromatic.lab.benchmarks.measure import Size, forget_peak, in_child, machine, peak_mb, resident_mb
+from chromatic.lab.benchmarks.measure import Say, Size, forget_peak, in_child, machine
 
 SHARES = (8, 4, 2, 1)  # of the rows, one of so many
 STAGES = (
@@ -37,7 +38,7 @@ class Point:
     stages: Stages
 
 
-def run(files: Files, threads: int, runs: int, plot: str | None, say: Callable[[str], None]) -> list[Point]:
+def run(files: Files, threads: int, runs: int, plot: str | None, say: Say) -> list[Point]:
     """Measure at an eighth, a quarter, a half and all of the rows, and with one thread at all of them."""
     if plot is not None:
         from chromatic.report.figures import check_matplotlib
@@ -45,13 +46,13 @@ def run(files: Files, threads: int, runs: int, plot: str | None, say: Callable[[
         check_matplotlib()
         if os.path.splitext(plot)[1] not in (".svg", ".png"):
             raise InputError(f"{plot}: is no name of a figure; expected .svg or .png")
-    found = measure(files, threads, runs)
-    for line in lines(found):
+    points = measure(files, threads, runs)
+    for line in lines(points):
         say(line)
     if plot is not None:
-        draw(found, plot)
+        draw(points, plot)
         say(plot)
-    return found
+    return points
 
 
 def measure(files: Files, threads: int, runs: int) -> list[Point]:
@@ -97,7 +98,7 @@ class _Clock:
     def __init__(self) -> None:
         self.stages: Stages = {}
         self._begin()
-        self.base = resident_mb()
+        self.base = used_memory()
 
     def _begin(self) -> None:
         forget_peak()
@@ -105,7 +106,7 @@ class _Clock:
 
     def done(self, stage: str) -> None:
         """A stage ends here. What it is named before adds up."""
-        seconds, mb = time.perf_counter() - self.start, peak_mb() - self.base
+        seconds, mb = time.perf_counter() - self.start, (peak_memory() - self.base) / 2**20
         before = self.stages.get(stage, (0.0, 0.0))
         self.stages[stage] = before[0] + seconds, max(before[1], mb)
         self._begin()
@@ -156,9 +157,9 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     return float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
 
 
-def exponents(found: Sequence[Point]) -> dict[str, tuple[float, float]]:
+def exponents(points: Sequence[Point]) -> dict[str, tuple[float, float]]:
     """For each stage the exponents of seconds and of memory against the nonzeros."""
-    many, _ = _split(found)
+    many, _ = _split(points)
     sizes = [float(point.size.nonzeros) for point in many]
     return {
         stage: (
@@ -169,15 +170,15 @@ def exponents(found: Sequence[Point]) -> dict[str, tuple[float, float]]:
     }
 
 
-def _split(found: Sequence[Point]) -> tuple[Sequence[Point], Point | None]:
+def _split(points: Sequence[Point]) -> tuple[Sequence[Point], Point | None]:
     """The row of sizes, and the largest with one thread where it is there."""
-    return found[: len(SHARES)], found[len(SHARES)] if len(found) > len(SHARES) else None
+    return points[: len(SHARES)], points[len(SHARES)] if len(points) > len(SHARES) else None
 
 
-def lines(found: Sequence[Point]) -> Iterator[str]:
+def lines(points: Sequence[Point]) -> Iterator[str]:
     """Seconds and memory of each stage at each size, their exponents, and what threads bring."""
-    many, alone = _split(found)
-    powers = exponents(found)
+    many, alone = _split(points)
+    powers = exponents(points)
     for k, (what, form) in enumerate(
         (("seconds", ",.3f"), ("MB on top of a process that has begun", ",.0f"))
     ):
@@ -194,29 +195,29 @@ def lines(found: Sequence[Point]) -> Iterator[str]:
         yield f"\nspeed-up: one thread against {many[-1].threads}, at the largest size"
 
 
-def draw(found: Sequence[Point], path: str) -> None:
+def draw(points: Sequence[Point], path: str) -> None:
     """Seconds and memory against nonzeros, both by logarithms."""
     from chromatic.report.figures import BLUE, GRAY, GREEN, ORANGE, RED, panels, plain_numbers
 
-    many, _ = _split(found)
-    powers = exponents(found)
+    many, _ = _split(points)
+    powers = exponents(points)
     colors = (BLUE, ORANGE, GREEN, RED, "#CC79A7", GRAY)
     with panels(2, [path]) as both:
         for k, (axes, what) in enumerate(zip(both, ("seconds", "MB"), strict=True)):
             for stage, color in zip(STAGES, colors, strict=True):
-                points = [(p.size.nonzeros, p.stages[stage][k]) for p in many if p.stages[stage][k] > 0]
+                curve = [(p.size.nonzeros, p.stages[stage][k]) for p in many if p.stages[stage][k] > 0]
                 label = f"{stage}: exponent {powers[stage][k]:.2f}"
-                axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=4, label=label)
+                axes.plot(*zip(*curve, strict=True), "o-", color=color, markersize=4, label=label)
             axes.set(xscale="log", yscale="log", xlabel="nonzeros", ylabel=what)
             plain_numbers(axes.xaxis)
             plain_numbers(axes.yaxis)
             axes.legend(loc="best")
 
 
-def records(found: Sequence[Point]) -> Iterator[dict[str, Any]]:
+def records(points: Sequence[Point]) -> Iterator[dict[str, Any]]:
     """What was measured, as it is kept: one record for each stage at each size."""
-    facts, powers = machine(), exponents(found)
-    for point in found:
+    facts, powers = machine(), exponents(points)
+    for point in points:
         for stage, (seconds, mb) in point.stages.items():
             size = point.size
             yield {

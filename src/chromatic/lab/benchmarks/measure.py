@@ -1,6 +1,6 @@
 """Seconds and memory, each contender in a process of its own, the runs interleaved.
 
-The machine's moods fall on all alike, and the memory of one is not the memory of another.
+So other work on the machine slows all of them alike, and the memory of one is not that of another.
 """
 
 from __future__ import annotations
@@ -8,17 +8,18 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from multiprocessing import get_context
 from typing import Any
 
+from chromatic._files import peak_memory, used_memory
 from chromatic.errors import InputError
 
 Run = Callable[[], Any]
+Say = Callable[[str], None]
 Figures = dict[str, float]
 
 
@@ -47,6 +48,7 @@ class Contender:
     make: Callable[..., Run]
     path: str
     args: tuple[Any, ...] = ()
+    _: KW_ONLY
     size: Size | None = None  # of the data that a run goes over
     sample: str | None = None
     peer: bool = False
@@ -75,7 +77,7 @@ class Measured:
         return self.size.bytes / 1e6 / self.seconds if self.size and self.size.bytes else None
 
 
-def race(contenders: Sequence[Contender], runs: int, say: Callable[[str], None]) -> list[Measured]:
+def race(contenders: Sequence[Contender], runs: int, say: Say) -> list[Measured]:
     """Measure contenders, the best of `runs` each; a peer that cannot run is left out, and it is said."""
     with ExitStack() as stack:
         ready: list[tuple[Contender, Callable[[], Figures], list[Figures]]] = []
@@ -100,23 +102,30 @@ def _best(contender: Contender, runs: list[Figures]) -> Measured:
     most = max(run["memory_mb"] for run in runs)
     seconds = fastest.pop("seconds")
     del fastest["memory_mb"]
-    of = contender
-    return Measured(of.what, seconds, most, of.size, of.peer, of.does, more=fastest)
+    return Measured(
+        what=contender.what,
+        seconds=seconds,
+        memory_mb=most,
+        size=contender.size,
+        peer=contender.peer,
+        does=contender.does,
+        more=fastest,
+    )
 
 
-def _with_ratios(found: list[Measured]) -> list[Measured]:
+def _with_ratios(results: list[Measured]) -> list[Measured]:
     def ratios(one: Measured) -> dict[str, float]:
-        peers = [peer for peer in found if peer.peer and peer.does == one.does]
+        peers = [peer for peer in results if peer.peer and peer.does == one.does]
         return {peer.what: peer.seconds / one.seconds for peer in peers}
 
-    return [one if one.peer else replace(one, ratios=ratios(one)) for one in found]
+    return [one if one.peer else replace(one, ratios=ratios(one)) for one in results]
 
 
 class _Failed(Exception):
     """A child could not do what it was to do."""
 
 
-def _leave_out(contender: Contender, error: _Failed, say: Callable[[str], None]) -> None:
+def _leave_out(contender: Contender, error: _Failed, say: Say) -> None:
     if not contender.peer:
         raise InputError(f"{contender.what or contender.make.__name__}: {error}")
     say(f"left out: {contender.what} ({error})")
@@ -170,9 +179,12 @@ def _serve(connection: Any, contender: Contender) -> None:
 def measured(run: Run) -> Figures:
     """The seconds of a run, and by how much the memory of this process grew at most."""
     forget_peak()
-    before, start = resident_mb(), time.perf_counter()
+    before, start = used_memory(), time.perf_counter()
     told = run()
-    figures = {"seconds": time.perf_counter() - start, "memory_mb": max(0.0, peak_mb() - before)}
+    figures = {
+        "seconds": time.perf_counter() - start,
+        "memory_mb": max(0.0, (peak_memory() - before) / 2**20),
+    }
     return figures | told if isinstance(told, dict) else figures
 
 
@@ -185,7 +197,7 @@ def in_child(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def forget_peak() -> None:
-    """From now on `peak_mb` tells of what comes; where the system cannot, of the whole process.
+    """Let `peak_memory` begin anew; where the system cannot, it stays that of the whole process.
 
     What is free is given back first: else a run could take it again, and seem to take nothing.
     """
@@ -196,27 +208,8 @@ def forget_peak() -> None:
         file.write("5")
 
 
-def peak_mb() -> float:
-    """The most memory that this process has had since `forget_peak`."""
-    try:
-        return status_mb("VmHWM")
-    except OSError:
-        import resource
-
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return used / (2**20 if sys.platform == "darwin" else 1024)
-
-
-def resident_mb() -> float:
-    """The memory that this process has now; 0 where the system does not say."""
-    try:
-        return status_mb("VmRSS")
-    except OSError:
-        return 0.0
-
-
-def status_mb(key: str, process: int | str = "self") -> float:
-    """A figure of Linux on a process; 0 for one that is ending."""
+def status_mb(key: str, process: int) -> float:
+    """Return a figure of Linux on a process in MB; 0 for one that is ending."""
     with open(f"/proc/{process}/status") as status:
         return next((int(line.split()[1]) / 1024 for line in status if line.startswith(key)), 0.0)
 

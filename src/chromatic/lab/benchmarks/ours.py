@@ -48,6 +48,35 @@ def colored(path: str, coloring: str, max_colors: int | str) -> Run:
     return lambda: color(rows, coloring, max_colors, columns=columns)
 
 
+def counted(path: str, max_k: int, threads: int) -> Run:
+    """Histogram and degrees of the graph for every k up to `max_k`, from transposed rows."""
+    from chromatic.graph.pairs import count
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    return lambda: count(rows, max_k, columns=columns, threads=threads)
+
+
+def held_out(path: str, max_k: int, threads: int) -> Run:
+    """The features to hold out for every k up to `max_k`, from the counted graph."""
+    from chromatic.graph.order import hold_out
+    from chromatic.graph.pairs import count
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    pairs = count(rows, max_k, columns=columns, threads=threads)
+    return lambda: hold_out(rows, pairs, columns=columns, threads=threads)
+
+
+def thinned(path: str, k: int, threads: int) -> Run:
+    """The graph of the pairs seen k times, held, from rows that are transposed already."""
+    from chromatic.graph.thinned import thin
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    return lambda: thin(rows, k, columns=columns, threads=threads)
+
+
 def quantized(path: str, categories: int, quantizer: str) -> Run:
     """A codebook of 1024 columns from many categories of 22 colors; the file plays no part."""
     from chromatic.encoding.submodular import learn_codebook, merged
@@ -73,7 +102,18 @@ def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, An
     rows = int(np.bincount(colors, counts).max()) + 1000
     all_positives = int(np.bincount(colors, positives).max()) + 250
     forbidden = np.zeros(categories, np.int32)
-    coloring = Coloring(colors, n_colors, "balanced", n_colors, 0, 0, 0, 1, 0, forbidden)
+    coloring = Coloring(
+        colors=colors,
+        n_colors=n_colors,
+        fit="balanced",
+        palette=n_colors,
+        seed=0,
+        forced=0,
+        conflicts=0,
+        lower_bound=1,
+        vocabulary=0,
+        forbidden=forbidden,
+    )
     return coloring, packed(np.append(positives, all_positives), np.append(counts, rows))
 
 
@@ -121,7 +161,8 @@ def parse_alone(path: str) -> Run:
 
 def job(path: str, test: str, threads: int) -> Run:
     """`chromatic encode`, files to files, in a process of its own."""
-    return lambda: command("encode", path, "--test", test, "--threads", str(threads), "-o", None)
+    arguments = ["encode", path, "--test", test, "--threads", str(threads), "-o", None]
+    return lambda: command(arguments)
 
 
 def one(path: str, most: int) -> Run:
@@ -162,7 +203,7 @@ def python(path: str, statement: str) -> Run:
 
 def starting(path: str, *arguments: str | None) -> Run:
     """A command; an argument that is None is a new folder."""
-    return lambda: command(*arguments)
+    return lambda: command(arguments)
 
 
 def compiling(path: str, *arguments: str | None) -> Run:
@@ -170,12 +211,12 @@ def compiling(path: str, *arguments: str | None) -> Run:
 
     def run() -> Figures:
         with tempfile.TemporaryDirectory() as folder:
-            return command(*arguments, NUMBA_CACHE_DIR=folder)
+            return command(arguments, NUMBA_CACHE_DIR=folder)
 
     return run
 
 
-def command(*arguments: str | None, **environment: str) -> Figures:
+def command(arguments: Sequence[str | None], **environment: str) -> Figures:
     """A run of `chromatic`; an argument that is None is a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
         called = [folder if argument is None else argument for argument in arguments]

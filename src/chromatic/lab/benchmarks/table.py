@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from chromatic.errors import InputError
 from chromatic.lab.benchmarks import contests, ours, peers
@@ -18,8 +17,9 @@ from chromatic.lab.benchmarks.data import (
     write_heavy_tail,
     write_npm_sample,
 )
-from chromatic.lab.benchmarks.measure import Contender, Measured, in_child, machine, race
+from chromatic.lab.benchmarks.measure import Contender, Measured, Say, in_child, machine, race
 from chromatic.lab.datasets.registry import DATASETS
+from chromatic.learn.results import Record
 
 TENTH = 840_775  # rows, of kdda's 8,407,752
 LARGE = 500_000_000  # bytes of text
@@ -27,8 +27,6 @@ HEAVY = 300_000  # rows of some 300 pairs
 ONE = 60_000  # rows that `encode_one` learns from
 FIELDS = 36
 FULL = ("kdda", "kddb", "kdd12")
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def at_most(what: str, limit: float, value: float, unit: str = "x", note: str = 
 def run(rows: int | None, npm: str | None, full: str | None, runs: int, say: Say) -> list[Row]:
     """Measure all that is wanted, on one thread and on two; `rows` makes it a smaller, quicker run."""
     say(f"{'':<66}{'wanted':>12}{'measured':>12}")
-    found = []
+    table = []
     for part in (
         _kdda(rows or TENTH, runs, say),
         _full_size(full),
@@ -71,14 +69,14 @@ def run(rows: int | None, npm: str | None, full: str | None, runs: int, say: Say
     ):
         for row in part:
             say(row.line())
-            found.append(row)
-    return found
+            table.append(row)
+    return table
 
 
-def records(found: list[Row]) -> Iterator[dict[str, Any]]:
-    """The table as it is kept: one record for each line."""
+def records(rows: list[Row]) -> Iterator[Record]:
+    """Return a record to keep for each line of the table."""
     facts = machine()
-    for row in found:
+    for row in rows:
         yield {"benchmark": "table", **asdict(row), **facts}
 
 
@@ -86,8 +84,8 @@ def _fewer(rows: int, wanted: int) -> str:
     return "" if rows == wanted else f"on {rows:,} rows, not {wanted:,}"
 
 
-def _seconds(found: list[Measured]) -> list[float]:
-    return [one.seconds for one in found]
+def _seconds(measured: list[Measured]) -> list[float]:
+    return [one.seconds for one in measured]
 
 
 def _kdda(rows: int, runs: int, say: Say) -> Iterator[Row]:
@@ -178,7 +176,7 @@ def _run_in_full(name: str, rows: int, test_rows: int, folder: str) -> dict[str,
         if not os.path.exists(path):
             make(shape_of(name), path, count, first, threads=2)
     with tempfile.TemporaryDirectory(dir=folder) as out:
-        return ours.command("encode", train, "--test", test, "-o", out, "--threads", "2")
+        return ours.command(["encode", train, "--test", test, "-o", out, "--threads", "2"])
 
 
 def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
@@ -226,14 +224,14 @@ def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
 
 def _parts(folder: str, there: str) -> tuple[str, str]:
     """The two files of a folder, decompressed where they need to be."""
-    found = []
+    parts = []
     for name in ("train.svm", "test.svm"):
         paths = [os.path.join(folder, name + suffix) for suffix in ("", ".xz")]
         path = next((path for path in paths if os.path.exists(path)), None)
         if path is None:
             raise InputError(f"{folder}: has no {name} and no {name}.xz; expected one of them")
-        found.append(plain(path, there))
-    return found[0], found[1]
+        parts.append(plain(path, there))
+    return parts[0], parts[1]
 
 
 def balanced_against_first_fit(train: str, test: str) -> tuple[float, float]:
