@@ -60,12 +60,12 @@ def test_get_downloads_and_tells_where(tmp_path):
 def test_make_writes_training_and_test_rows(tmp_path):
     out = tmp_path / "made.svm"
     done = datasets(
-        "make", "kdd12", "--rows", 300, "--test-rows", 20, "--seed", 3, "-o", out, "--threads", 2
+        *["make", "kdd12", "--rows", "300", "--test-rows", "20", "--seed", "3", "--threads", "2", "-o"], out
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert out.read_bytes() == rows("kdd12", 300, seed=3)
     assert (tmp_path / "made.t.svm").read_bytes() == rows("kdd12", 20, 300, seed=3)
-    assert datasets("make", "kdd12", "--rows", 5, "-o", "-").stdout == rows("kdd12", 5)
+    assert datasets(*["make", "kdd12", "--rows", "5", "-o", "-"]).stdout == rows("kdd12", 5)
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,8 @@ def test_wrong_calls_are_refused_in_one_line(tmp_path, files, monkeypatch):
     assert "expected one of url, kdda, kddb, kdd12" in refused("fig-linear", "--shape", "kdd11")
     assert "there is no data set 'kdd11'; expected one of" in refused("fig-linear", "--data", "kdd11")
     assert "expected both" in refused("fig-linear", "--train", train)
-    assert "exclude each other" in refused(
-        "table-graph", "--train", train, "--test", test, "--shape", "url"
-    )
+    given = ["--train", train, "--test", test]
+    assert "exclude each other" in refused("table-graph", *given, "--shape", "url")
     assert "chromatic datasets get url" in refused("table-graph")
     assert "criteo: not in the cache" in refused("fig-split")
     assert "rows are 0" in refused("table-graph", "--shape", "url", "--rows", 0)
@@ -102,7 +101,9 @@ def test_a_learner_that_is_not_installed_is_named_before_anything_runs(tmp_path,
 
 def test_a_file_that_holds_no_results_is_refused(tmp_path):
     (tmp_path / "table-graph.parquet").write_text("not this")
-    assert "is no Parquet file" in refused("table-graph", "--shape", "url", "--rows", 50, "--out", tmp_path)
+    assert "is no Parquet file" in refused(
+        "table-graph", *["--shape", "url", "--rows", "50", "--out"], tmp_path
+    )
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, files, monkeypatch):
@@ -203,14 +204,14 @@ def test_estimating_on_the_rows_that_train_looks_better_in_training_and_is_worse
     tmp_path, files, monkeypatch
 ):
     monkeypatch.setattr(fig_split, "BUDGETS", [256])
-    [found] = reproduce(fig_split.EXPERIMENT, sources((), files=files), str(tmp_path)).findings
-    none, split, crossfit = found.records
+    [findings] = reproduce(fig_split.EXPERIMENT, sources((), files=files), str(tmp_path)).findings
+    none, split, crossfit = findings.records
     assert none["train_log_loss"] < min(split["train_log_loss"], crossfit["train_log_loss"])
     assert none["log_loss"] > max(split["log_loss"], crossfit["log_loss"])
 
 
 def test_columns_needed_are_read_from_the_first_budget_that_reaches_the_loss():
-    found = Findings(
+    findings = Findings(
         "some",
         None,
         "",
@@ -225,9 +226,9 @@ def test_columns_needed_are_read_from_the_first_budget_that_reaches_the_loss():
             for budget, loss in zip((1024, 4096, 16384), losses, strict=True)
         ],
     )
-    told = [line["ours"] for line in fig_linear.lines(found)[:4]]
+    told = [line["ours"] for line in fig_linear.lines(findings)[:4]]
     assert told == [pytest.approx(2), "more than 16", "at most 1", "at most 1"]
-    assert "FT needs 2 times the columns (the paper says 10)" in fig_linear.remarks(found)[0]
+    assert "FT needs 2 times the columns (the paper says 10)" in fig_linear.remarks(findings)[0]
 
 
 def test_the_papers_losses_say_what_its_text_says():
@@ -257,7 +258,7 @@ def test_what_reading_left_out_is_told(tmp_path, files):
 def test_several_sets_are_read_one_by_one_and_drawn_side_by_side(tmp_path):
     given = sources((), shapes=["kdd12", "url", "kdda"], rows=60)
     outcome = reproduce(EXPERIMENTS["fig-good-turing"], given, str(tmp_path))
-    assert [found.paper for found in outcome.findings] == ["kdd12", "url", "kdda"]
+    assert [one.paper for one in outcome.findings] == ["kdd12", "url", "kdda"]
     assert outcome.text.count("| kdd12 (synthetic) |") == outcome.text.count("| url (synthetic) |") > 0
 
 

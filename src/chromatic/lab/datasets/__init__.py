@@ -1,1 +1,1 @@
-"""Data sets: the one that comes with the project."""
+"""Data: the names that come with the project, the paper's sets, and synthetic rows in their shape."""

@@ -67,7 +67,7 @@ class _Resumed:
     def __init__(self, path: Path, unknown: bool, bar: Bar) -> None:
         self.path = path
         self.part = path.with_name(path.name + ".part")
-        self.tag = path.with_name(path.name + ".tag")  # of the server\'s file that the part is of
+        self.tag = path.with_name(path.name + ".tag")  # of the server's file that the part is of
         self.unknown = unknown  # there is no checksum to compare with
         self.bar = bar
 

@@ -41,10 +41,10 @@ def cached(data_set: DataSet) -> Paths | None:
     """Where the rows are, if they have been downloaded."""
     folder = cache_folder() / data_set.name
     if _is_split(data_set):
-        found = [path if path.exists() else None for path in _parts(data_set, folder)]
+        parts = [path if path.exists() else None for path in _parts(data_set, folder)]
     else:
-        found = [_present(file, folder) for file in data_set.files]
-    train, test = found
+        parts = [_present(file, folder) for file in data_set.files]
+    train, test = parts
     return None if train is None or test is None else Paths(str(train), str(test))
 
 

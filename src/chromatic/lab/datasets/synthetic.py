@@ -63,6 +63,7 @@ def make(
     path: str | os.PathLike[str],
     rows: int,
     first: int = 0,
+    *,
     seed: int = 0,
     threads: int = 1,
     progress: Progress | None = None,
@@ -95,8 +96,8 @@ def text(
         stop = min(start + piece, first + rows)
         out = np.empty((stop - start) * (2 + _BYTES_PER_FEATURE * tables.longest), np.uint8)
         features, spare = np.empty(tables.longest, np.int64), np.empty(RANKED, np.int64)
-        drawn_by = np.uint64(seed), tables.drawing, tables.dense, tables.label
-        size = _write_rows(start, stop, *drawn_by, features, spare, out)
+        drawn_by = tables.drawing, tables.dense, tables.label
+        size = _write_rows((start, stop), np.uint64(seed), drawn_by, (features, spare), out)
         return out[:size].data
 
     yield from ordered_map(write, range(first, first + rows, piece), threads)
@@ -148,15 +149,16 @@ class Tables:
             for level in range(field.lowest, field.highest + 1):
                 slots[f, level] = per_epoch
                 per_epoch += _EPOCH >> level
+        odds = [(round(field.noise * _NOISE), field.spread) for field in shape.fields]
         return cls(
-            _levels(*shape.contexts, SHARES),
-            values,
-            sizes,
-            np.array([(round(field.noise * _NOISE), field.spread) for field in shape.fields], np.int64),
-            slots,
-            np.array([feature, per_epoch], np.int64),
-            np.array([round(chance * (1 << 32)) for chance in shape.dense], np.uint64),
-            np.array([shape.bias, shape.strength]),
+            contexts=_levels(*shape.contexts, SHARES),
+            values=values,
+            sizes=sizes,
+            odds=np.array(odds, np.int64),
+            slots=slots,
+            numbers=np.array([feature, per_epoch], np.int64),
+            dense=np.array([round(chance * (1 << 32)) for chance in shape.dense], np.uint64),
+            label=np.array([shape.bias, shape.strength]),
         )
 
     @property
@@ -176,8 +178,11 @@ def _levels(lowest: int, highest: int, n: int) -> npt.NDArray[np.int64]:
 
 
 @kernel
-def _write_rows(start, stop, seed, drawing, dense, label, features, spare, out):  # type: ignore[no-untyped-def]
-    """Rows start to stop as text; the number of bytes written."""
+def _write_rows(span, seed, drawn_by, scratch, out):  # type: ignore[no-untyped-def]
+    """Write the rows from start to stop as text; return the number of bytes."""
+    start, stop = span
+    drawing, dense, label = drawn_by
+    features, spare = scratch
     at = np.int64(0)
     for t in range(start, stop):
         row = _mix(_mix(seed) + U64(t) * _ROW)
