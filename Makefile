@@ -32,8 +32,7 @@ benchmark: $(VENV)/.ready-to-test
 	$(RUN)/chromatic benchmark table
 	$(RUN)/chromatic benchmark
 	$(RUN)/chromatic benchmark growth --rows 400000
-	$(RUN)/python benchmarks/graph.py
-	$(RUN)/python benchmarks/spark.py
+	$(RUN)/chromatic benchmark spark
 
 # Damaged input by the million (docs/reliability.md); what fails tells the seed that runs it alone.
 fuzz: $(VENV)/.ready-to-test

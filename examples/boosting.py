@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from chromatic import ChromaticEncoder
-from chromatic.datasets.npm import load_npm_names
+from chromatic.lab.datasets.npm import load_npm_names
 
 train, test = load_npm_names()
 rows, labels = train.rows[::4], np.array(train.labels[::4])

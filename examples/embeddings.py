@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from chromatic import ChromaticEncoder
-from chromatic.datasets.npm import load_npm_names
+from chromatic.lab.datasets.npm import load_npm_names
 
 torch.manual_seed(0)
 train, test = load_npm_names()

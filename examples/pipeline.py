@@ -6,7 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from chromatic import ChromaticEncoder
-from chromatic.datasets.npm import load_npm_names
+from chromatic.lab.datasets.npm import load_npm_names
 
 train, test = load_npm_names()
 rows, labels = train.rows[::10], train.labels[::10]  # a tenth is enough to see it work

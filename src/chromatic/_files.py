@@ -90,6 +90,18 @@ def used_memory() -> int:
         return 300 << 20
 
 
+def peak_memory() -> int:
+    """The most bytes of memory that the process has had."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
+    except OSError:
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return used if sys.platform == "darwin" else used << 10
+
+
 @contextlib.contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
     out: Any = sys.stdout.buffer

@@ -2,7 +2,7 @@ import browser
 import pytest
 from reports import HOSTILE
 
-from chromatic.datasets.npm import load_npm_names
+from chromatic.lab.datasets.npm import load_npm_names
 
 N_TRAIN, N_TEST = 6000, 2000
 

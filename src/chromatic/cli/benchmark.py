@@ -11,8 +11,10 @@ def benchmark(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="read, color, quantize, encode, job, one or start; without a name, all of them. "
-            "growth: how stages grow with the data. table: what is wanted, and whether it is met."
+            help="read, color, graph, quantize, encode, job, one or start; without a name, all of them. "
+            "growth: how stages grow with the data. train: networks beside plain torch. spark: Spark "
+            "beside the local fit. shapes: synthetic rows beside the paper's. table: what is wanted, and "
+            "whether it is met."
         ),
     ] = None,
     train: Annotated[str | None, typer.Option(help="svmlight text to train on.")] = None,
@@ -42,40 +44,21 @@ def benchmark(
 
     Example: chromatic benchmark read --rows 500000 --results results.jsonl
     """
-    from chromatic._files import check_target
     from chromatic._threads import thread_count
-    from chromatic.benchmarks import contests, growth, table
-    from chromatic.benchmarks.data import files
-    from chromatic.errors import InputError
+    from chromatic.lab.benchmarks.registry import Asked, run
 
-    count = thread_count(threads)
-    if runs < 1:
-        raise InputError(f"the runs are {runs}; expected 1 or more")
-    if rows is not None and rows < 1:
-        raise InputError(f"the rows are {rows}; expected 1 or more")
-    for path in (results, plot):
-        if path is not None:
-            check_target(path)
-    if name == "table":
-        found = table.run(rows, npm, full, runs, _say)
-        if results is not None:
-            contests.append(results, table.records(found))
-        return
-    names = list(contests.CONTESTS) if name is None else [name]
-    if name != "growth":
-        contests.contest_of(names[0])
-    with files(train, test, rows or 100_000, count) as data:
-        size = data.size
-        _say(f"{size.rows:,} rows, {size.nonzeros:,} nonzeros, {size.bytes / 1e6:,.1f} MB of text")
-        if name == "growth":
-            grown = growth.run(data, count, runs, plot, _say)
-            if results is not None:
-                contests.append(results, growth.records(grown))
-            return
-        for one in names:
-            measured = contests.run(one, data, count, runs, _say)
-            if results is not None:
-                contests.append(results, contests.records(one, measured))
+    asked = Asked(
+        threads=thread_count(threads),
+        train=train,
+        test=test,
+        rows=rows,
+        runs=runs,
+        results=results,
+        plot=plot,
+        npm=npm,
+        full=full,
+    )
+    run(name, asked, _say)
 
 
 def _say(line: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import Annotated
 
@@ -18,30 +17,13 @@ def list_(json_: options.Json = False) -> None:
     """
     import json
 
-    from chromatic._files import cache_folder
-    from chromatic.datasets.fetch import cached
-    from chromatic.datasets.registry import DATASETS
+    from chromatic.lab.datasets import catalog
 
-    here = {name: cached(data_set) for name, data_set in DATASETS.items()}
     if json_:
-        told = ("name", "what", "train_rows", "test_rows", "features", "license", "page")
-        figures = [
-            {key: getattr(data_set, key) for key in told}
-            | {"paths": None if (paths := here[name]) is None else asdict(paths)}
-            for name, data_set in DATASETS.items()
-        ]
-        print(json.dumps(figures))
+        print(json.dumps(catalog.records()))
         return
-    for name, data_set in DATASETS.items():
-        print(f"{name:<8}{data_set.what}")
-        print(
-            f"        {data_set.train_rows:,} rows to train on, {data_set.test_rows:,} to test; "
-            f"{data_set.features:,} {'columns' if data_set.format == 'criteo' else 'features'}"
-        )
-        print(f"        license: {data_set.license}")
-        print(f"        from {data_set.page}")
-        print(f"        {'is in the cache' if here[name] else f'chromatic datasets get {name}'}")
-    print(f"\nThe cache is {cache_folder()}; the environment variable CHROMATIC_DATA names another.")
+    for line in catalog.lines():
+        print(line)
 
 
 def get(
@@ -55,8 +37,8 @@ def get(
 
     Example: chromatic datasets get kdda
     """
-    from chromatic.datasets import fetch
-    from chromatic.datasets.registry import data_set_of
+    from chromatic.lab.datasets import fetch
+    from chromatic.lab.datasets.registry import data_set_of
 
     data_set = data_set_of(name)
     paths = fetch.get(data_set, options.progress_bar)
@@ -90,41 +72,15 @@ def make(
 
     Example: chromatic datasets make kdda --rows 840000 --test-rows 50000 -o kdda.svm.zst
     """
-    from chromatic._files import check_target
     from chromatic._threads import thread_count
-    from chromatic.data.writers import format_to_write
-    from chromatic.datasets import synthetic
-    from chromatic.errors import InputError
+    from chromatic.lab.datasets.files import make_files
 
-    made = synthetic.shape_of(shape)
-    output = output or f"{shape}.svm"
-    jobs = [(output, rows, 0)]
-    if test_rows < 0:
-        raise InputError(f"the test rows are {test_rows}; expected 0 or more")
-    if test_rows:
-        jobs.append((test_path(output), test_rows, rows))
-    for path, count, first in jobs:
-        synthetic.check_rows(count, first, seed)
-        if path != "-":
-            if format_to_write(path) != "svmlight":
-                raise InputError(f"{path}: would be svmlight text; expected a name such as {shape}.svm")
-            check_target(path)
-    for path, count, first in jobs:
-        size = synthetic.expected_bytes(made, count, first, seed)
-        with options.progress_bar(f"making {os.path.basename(path)}", size) as progress:
-            synthetic.make(made, path, count, first, seed, thread_count(threads), progress)
-
-
-def test_path(path: str) -> str:
-    """Where test rows go, as LIBSVM names them.
-
-    >>> test_path("here/kdda.svm.gz")
-    'here/kdda.t.svm.gz'
-    """
-    from chromatic.errors import InputError
-
-    if path == "-":
-        raise InputError("test rows need a file of their own; expected -o FILE, not -")
-    folder, name = os.path.split(path)
-    stem, dot, suffixes = name.partition(".")
-    return os.path.join(folder, f"{stem}.t{dot}{suffixes}")
+    make_files(
+        shape,
+        output or f"{shape}.svm",
+        rows=rows,
+        test_rows=test_rows,
+        seed=seed,
+        threads=thread_count(threads),
+        bar=options.progress_bar,
+    )

@@ -38,9 +38,9 @@ def reproduce(
     Example: chromatic reproduce fig-linear --shape kdda --rows 50000
     """
     from chromatic.errors import InputError
-    from chromatic.experiments.data import sources
-    from chromatic.experiments.frame import reproduce as run
-    from chromatic.experiments.registry import EXPERIMENTS, experiment_of
+    from chromatic.lab.experiments.data import sources
+    from chromatic.lab.experiments.frame import reproduce as run
+    from chromatic.lab.experiments.registry import EXPERIMENTS, experiment_of
 
     if name is None:
         for experiment in EXPERIMENTS.values():
@@ -50,10 +50,10 @@ def reproduce(
     if (train is None) != (test is None):
         raise InputError("one of --train and --test is given; expected both")
     files = None if train is None or test is None else (train, test)
-    found = sources(experiment.sets, files=files, shapes=shape or (), names=data or (), rows=rows)
-    outcome = run(experiment, found, out, reading.reader, _tell)
+    chosen = sources(experiment.sets, files=files, shapes=shape or (), names=data or (), rows=rows)
+    outcome = run(experiment, chosen, out, reading.reader, _tell)
     if json_:
-        told = [{"data": one.name, "about": one.about, "records": one.records} for one in outcome.found]
+        told = [{"data": one.name, "about": one.about, "records": one.records} for one in outcome.findings]
         print(json.dumps({"experiment": name, "found": told, "files": outcome.files}))
         return
     print(outcome.text)

@@ -14,14 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._files import replacing
+from chromatic._files import peak_memory
 from chromatic.encoding.encoded import Encoded
-from chromatic.errors import InputError, in_file
+from chromatic.errors import InputError
 from chromatic.learn.boosting import LightGBM
 from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
 from chromatic.learn.extras import optional
 from chromatic.learn.inputs import Layout
 from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
+from chromatic.learn.results import Results
 
 NETWORKS = ("fm", "nfm", "deepfm", "wd")
 LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
@@ -65,10 +66,10 @@ def evaluate(
     _check(learners, LEARNERS, "learner")
     _check([validation], VALIDATIONS, "validation")
     data = split.fingerprint
-    kept = _read(out) if out is not None and os.path.exists(out) else []
+    results = Results(out, _schema())
     for encoder in dict.fromkeys(encoders):
         for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
-            columns = _Columns(split, encoder, budget, threads, seed, validation)
+            columns = _Columns(split, encoder, budget, threads=threads, seed=seed, validation=validation)
             for learner in dict.fromkeys(learners):
                 cell = {
                     "encoder": encoder,
@@ -78,13 +79,9 @@ def evaluate(
                     "validation": validation,
                     "data": data,
                 }
-                result = next((old for old in kept if _is_done(old, cell)), None)
-                if result is None:
-                    result = cell | _run_cell(cell, columns, threads, isolated)
-                    kept = [old for old in kept if not _is_cell(old, cell)] + [result]
-                    if out is not None:
-                        _write(out, kept)
-                yield result
+                yield from results.done(cell) or results.put(
+                    cell, [_run_cell(cell, columns, threads, isolated)]
+                )
 
 
 def why_not(encoder: str, learner: str) -> str | None:
@@ -104,7 +101,7 @@ class _Columns:
     """What an encoder makes, made when the first learner asks."""
 
     def __init__(
-        self, split: Split, encoder: str, budget: int | None, threads: int, seed: int, validation: str
+        self, split: Split, encoder: str, budget: int | None, *, threads: int, seed: int, validation: str
     ) -> None:
         def make(split: Split) -> Pair:
             return encode_pair(split, encoder, budget or 0, threads=threads, seed=seed)
@@ -155,7 +152,7 @@ def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, thre
 
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
-            return pool.submit(measure, learner, pair, within, seed, threads).result()
+            return pool.submit(measure, learner, pair, within, seed=seed, threads=threads).result()
         except BrokenProcessPool as error:
             raise InputError(
                 "the learner's process died, as one does that runs out of memory; take a smaller budget"
@@ -196,7 +193,7 @@ def measure(
         "auc": float(roc_auc_score(pair.y_test, probabilities)) if both else None,
         "accuracy": float(accuracy_score(pair.y_test, probabilities > 0.5)),
         "train_seconds": seconds,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_memory() / 2**20,
     }
 
 
@@ -257,32 +254,10 @@ def _check_memory(learner: str, pair: Pair) -> None:
         )
 
 
-def _peak_mb() -> float:
-    """The most memory that this process has had."""
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-    except OSError:
-        import resource
-        import sys
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-            2**20 if sys.platform == "darwin" else 1024
-        )
-
-
 def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
             raise InputError(f"the {what} is {name!r}; expected one of {', '.join(known)}")
-
-
-def _is_cell(old: Result, cell: Result) -> bool:
-    return all(old[key] == value for key, value in cell.items())
-
-
-def _is_done(old: Result, cell: Result) -> bool:
-    return old["error"] is None and _is_cell(old, cell)
 
 
 def _schema() -> Any:
@@ -300,25 +275,3 @@ def _schema() -> Any:
         "data": str,
     }
     return pa.schema([(name, kinds[kind]) for name, kind in fields.items()])
-
-
-def _write(path: str, results: list[Result]) -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    with replacing(path) as file:
-        parquet.write_table(pa.Table.from_pylist(results, _schema()), file)
-
-
-def _read(path: str) -> list[Result]:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        table = parquet.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise in_file(path, None, f"is no Parquet file ({error}); name another for the results") from error
-    if not table.schema.equals(_schema()):
-        raise in_file(path, None, "has no results of a grid in it; name another file")
-    results: list[Result] = table.to_pylist()
-    return results

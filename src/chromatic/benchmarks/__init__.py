@@ -1,1 +1,0 @@
-"""How fast, how large, against whom."""

@@ -1,1 +1,0 @@
-"""Data sets: the one that comes with the project."""

@@ -1,0 +1,270 @@
+"""What we take: each function prepares, and returns what is timed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chromatic.data.reader import Dataset, Reader
+from chromatic.data.rows import Rows
+from chromatic.data.transpose import transpose
+from chromatic.encoding.fitting import Fitted, Settings, as_zero_and_one, fit
+from chromatic.lab.benchmarks.data import token_lists
+from chromatic.lab.benchmarks.measure import Figures, Run, status_mb
+
+WATCH_SECONDS = 0.01  # at most between two looks at the memory of another process
+
+
+def parse(path: str, threads: int) -> Run:
+    """Text to batches, as a bare parser does."""
+    return lambda: Reader(n_jobs=threads).batches(path)
+
+
+def read(path: str, threads: int) -> Run:
+    """Text to rows under a vocabulary."""
+    return lambda: Reader(n_jobs=threads).read(path)
+
+
+def transposed(path: str, threads: int) -> Run:
+    """Rows of features to columns of rows."""
+    rows = _rows(path)
+    return lambda: transpose(rows, threads)
+
+
+def colored(path: str, coloring: str, max_colors: int | str) -> Run:
+    """Colors, from rows that are transposed already."""
+    from chromatic.coloring import color
+
+    rows = _rows(path)
+    columns = transpose(rows)
+    return lambda: color(rows, coloring, max_colors, columns=columns)
+
+
+def counted(path: str, max_k: int, threads: int) -> Run:
+    """Histogram and degrees of the graph for every k up to `max_k`, from transposed rows."""
+    from chromatic.graph.pairs import count
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    return lambda: count(rows, max_k, columns=columns, threads=threads)
+
+
+def held_out(path: str, max_k: int, threads: int) -> Run:
+    """The features to hold out for every k up to `max_k`, from the counted graph."""
+    from chromatic.graph.order import hold_out
+    from chromatic.graph.pairs import count
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    pairs = count(rows, max_k, columns=columns, threads=threads)
+    return lambda: hold_out(rows, pairs, columns=columns, threads=threads)
+
+
+def thinned(path: str, k: int, threads: int) -> Run:
+    """The graph of the pairs seen k times, held, from rows that are transposed already."""
+    from chromatic.graph.thinned import thin
+
+    rows = _rows(path)
+    columns = transpose(rows, threads)
+    return lambda: thin(rows, k, columns=columns, threads=threads)
+
+
+def quantized(path: str, categories: int, quantizer: str) -> Run:
+    """A codebook of 1024 columns from many categories of 22 colors; the file plays no part."""
+    from chromatic.encoding.submodular import learn_codebook, merged
+
+    def learn(coloring: Any, totals: Any, budget: int) -> None:
+        categories = merged(coloring, totals)
+        learn_codebook(coloring, totals, categories, budget=budget, smoothing=3.0, quantizer=quantizer)
+
+    learn(*made_up(1000), 64)
+    many = made_up(categories)
+    return lambda: learn(*many, 1024)
+
+
+def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, Any]:
+    """A coloring, and packed counts with a tail heavier than that of names, with rates of all kinds."""
+    from chromatic.coloring import Coloring
+    from chromatic.encoding.statistics import packed
+
+    random = np.random.default_rng(seed)
+    counts = -np.sort(-np.minimum(random.zipf(2.0, categories), 200_000))
+    positives = random.binomial(counts, random.beta(0.6, 1.8, categories))
+    colors = random.integers(0, n_colors, categories).astype(np.int32)
+    rows = int(np.bincount(colors, counts).max()) + 1000
+    all_positives = int(np.bincount(colors, positives).max()) + 250
+    forbidden = np.zeros(categories, np.int32)
+    coloring = Coloring(
+        colors=colors,
+        n_colors=n_colors,
+        fit="balanced",
+        palette=n_colors,
+        seed=0,
+        forced=0,
+        conflicts=0,
+        lower_bound=1,
+        vocabulary=0,
+        forbidden=forbidden,
+    )
+    return coloring, packed(np.append(positives, all_positives), np.append(counts, rows))
+
+
+def learned(path: str, threads: int) -> Run:
+    """Colors, labels and quantizing: a fit, from rows that are read already."""
+    data, y = _labeled(path)
+    return lambda: fit(data, y, Settings(), threads)
+
+
+def encoded(path: str, threads: int) -> Run:
+    """Rows that are read already to columns."""
+    data, fitted = _fitted(path, threads)
+    return lambda: fitted.encoding.encode(data.rows, threads)
+
+
+def written(path: str, threads: int) -> Run:
+    """Rows that are read already to columns, to svmlight text."""
+    from chromatic.data.writers import write_text
+
+    data, fitted = _fitted(path, threads)
+    folder = tempfile.TemporaryDirectory()
+
+    def run() -> None:
+        columns = fitted.encoding.encode(data.rows, threads)
+        out = os.path.join(folder.name, "columns.svm")
+        write_text(columns.to_batches(data.rows.labels, 1, fold=True), out, "svmlight", threads)
+
+    return run
+
+
+def transformed(path: str, threads: int, most: int) -> Run:
+    """Lists of strings to columns, by the estimator."""
+    from chromatic import ChromaticEncoder
+
+    rows, labels = token_lists(path, most)
+    encoder = ChromaticEncoder(n_jobs=threads).fit(rows, labels)
+    return lambda: encoder.transform(rows)
+
+
+def parse_alone(path: str) -> Run:
+    """The bare parse of a file by one thread, in a process of its own."""
+    read = "import sys; from chromatic.data import Reader; Reader(n_jobs=1).batches(sys.argv[1])"
+    return lambda: process([sys.executable, "-c", read, path])
+
+
+def job(path: str, test: str, threads: int) -> Run:
+    """`chromatic encode`, files to files, in a process of its own."""
+    arguments = ["encode", path, "--test", test, "--threads", str(threads), "-o", None]
+    return lambda: command(arguments)
+
+
+def one(path: str, most: int) -> Run:
+    """Rows of strings by `encode_one`, one by one."""
+    from chromatic import ChromaticEncoder
+
+    rows, labels = token_lists(path, most)
+    encoder = ChromaticEncoder().fit(rows, labels)
+    return lambda: one_by_one(encoder.encode_one, rows)
+
+
+def one_of_fields(path: str, rows: int, fields: int, most: int) -> Run:
+    """Made-up rows of a value for each of some fields by `encode_one`; the file plays no part."""
+    from chromatic import ChromaticEncoder
+
+    random = np.random.default_rng(0)
+    values = random.zipf(1.3, (rows, fields)) % 200_000
+    lists = [[f"field{j}=value{value}" for j, value in enumerate(row)] for row in values]
+    labels = random.random(rows) < 0.1 + 0.8 * (values[:, :4] % 2).mean(axis=1)
+    encoder = ChromaticEncoder().fit(lists, labels)
+    return lambda: one_by_one(encoder.encode_one, lists[:most])
+
+
+def one_by_one(function: Callable[[Any], Any], rows: Sequence[Any]) -> Figures:
+    """The median seconds of a call, and microseconds at the 99th percentile."""
+    times = np.empty(len(rows))
+    for i, row in enumerate(rows):
+        start = time.perf_counter()
+        function(row)
+        times[i] = time.perf_counter() - start
+    return {"seconds": float(np.median(times)), "p99_us": float(np.percentile(times, 99) * 1e6)}
+
+
+def python(path: str, statement: str) -> Run:
+    """An interpreter that runs a statement and ends."""
+    return lambda: process([sys.executable, "-c", statement])
+
+
+def starting(path: str, *arguments: str | None) -> Run:
+    """A command; an argument that is None is a new folder."""
+    return lambda: command(arguments)
+
+
+def compiling(path: str, *arguments: str | None) -> Run:
+    """A command as in `starting`, with a cache of kernels that is empty."""
+
+    def run() -> Figures:
+        with tempfile.TemporaryDirectory() as folder:
+            return command(arguments, NUMBA_CACHE_DIR=folder)
+
+    return run
+
+
+def command(arguments: Sequence[str | None], **environment: str) -> Figures:
+    """A run of `chromatic`; an argument that is None is a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        called = [folder if argument is None else argument for argument in arguments]
+        return process([sys.executable, "-m", "chromatic.cli.main", *called], **environment)
+
+
+def process(called: list[str], **environment: str) -> Figures:
+    """A process from start to end: seconds, the most memory it had, and of that what no file backs."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            called, stdout=subprocess.DEVNULL, stderr=errors, env=os.environ | environment
+        )
+        most, anonymous = _watch(child)
+        seconds = time.perf_counter() - start
+        if child.wait():
+            errors.seek(0)
+            told = errors.read().decode(errors="replace").strip().splitlines()[-1:]
+            raise RuntimeError(f"exit code {child.returncode}: {' '.join(told)}")
+    return {"seconds": seconds, "memory_mb": most, "anonymous_mb": anonymous}
+
+
+def _watch(child: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Wait until a process ends; the most memory it had, and of that what no file backs.
+
+    What the system tells afterwards (`ru_maxrss`) would be too much: it begins with this process's memory.
+    Where there is no /proc, both are 0.
+    """
+    most, anonymous, pause = 0.0, 0.0, 0.0005
+    while child.poll() is None:
+        with contextlib.suppress(OSError):
+            most = max(most, status_mb("VmHWM", child.pid))
+            anonymous = max(anonymous, status_mb("RssAnon", child.pid))
+        time.sleep(pause)
+        pause = min(WATCH_SECONDS, pause * 1.05)  # what ends soon is seen to end
+    return most, anonymous
+
+
+def _rows(path: str) -> Rows:
+    return Reader().read(path, keep_names=False).rows
+
+
+def _labeled(path: str) -> tuple[Dataset, Any]:
+    data = Reader().read(path)
+    assert data.rows.labels is not None
+    return data, as_zero_and_one(data.rows.labels)
+
+
+def _fitted(path: str, threads: int) -> tuple[Dataset, Fitted]:
+    data, y = _labeled(path)
+    return data, fit(data, y, Settings(), threads)

@@ -1,0 +1,181 @@
+"""How an experiment runs: data set by data set, from records to a Markdown table and a figure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from chromatic._files import replacing
+from chromatic.data.reader import Reader
+from chromatic.errors import InputError
+from chromatic.lab.experiments.data import Data, Source
+from chromatic.learn.extras import optional
+from chromatic.learn.results import Record, Results
+
+Line = dict[str, Any]  # of a table: what it is of, then `paper` and `ours`
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The records of an experiment on one data set."""
+
+    name: str
+    paper: str | None  # the paper's set that it is held against
+    about: str
+    records: list[Record]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or a figure of the paper."""
+
+    name: str
+    what: str
+    where: str  # in the paper
+    sets: tuple[str, ...]  # the paper's
+    run: Callable[[Data, Results], list[Record]]
+    lines: Callable[[Findings], list[Line]]
+    draw: Callable[[Any, Findings], None] | None = None
+    remarks: Callable[[Findings], list[str]] = lambda findings: []
+    needs: tuple[str, ...] = ()  # packages of extras
+    shares: str | None = None  # the name of the file of results, where several experiments share one
+
+    @property
+    def results_file(self) -> str:
+        """The name of the file of results."""
+        return f"{self.shares or self.name}.parquet"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The findings of every data set, the same in Markdown, and the files that were written."""
+
+    findings: list[Findings] = field(default_factory=list)
+    text: str = ""
+    files: list[str] = field(default_factory=list)
+
+
+def reproduce(
+    experiment: Experiment,
+    sources: Iterable[Source],
+    folder: str,
+    reading: Callable[[list[str]], AbstractContextManager[Reader]] = lambda paths: nullcontext(Reader()),
+    tell: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Run an experiment on one data set after the other, and write its table and figure after each."""
+    for package in experiment.needs:
+        optional(package)
+    if experiment.draw is not None:
+        from chromatic.report.figures import check_matplotlib
+
+        check_matplotlib()
+    check_folder(folder)
+    results = _results(experiment, folder, tell)
+    outcome = Outcome()
+    for source in sources:
+        with reading(source.paths) as reader:
+            data = source.load(reader)
+        tell(data.about)
+        records = experiment.run(data, results)
+        findings = [*outcome.findings, Findings(data.name, data.paper, data.about, records)]
+        del data  # before the next comes
+        outcome = _written(experiment, findings, folder)
+    return outcome
+
+
+def _results(experiment: Experiment, folder: str, tell: Callable[[str], None]) -> Results:
+    """Open the experiment's file of results; every cell that is done is told in a line."""
+    name = experiment.shares or experiment.name
+
+    def tell_cell(cell: Record) -> None:
+        tell(f"{name}: {', '.join(f'{key} {value}' for key, value in cell.items() if key != 'data')}")
+
+    return Results(os.path.join(folder, experiment.results_file), tell=tell_cell)
+
+
+def check_folder(folder: str) -> None:
+    """Make a folder where it is missing, and refuse one that nothing can be written to."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        probe = os.path.join(folder, ".writable")
+        with replacing(probe):
+            pass
+        os.unlink(probe)
+    except OSError as error:
+        raise InputError(
+            f"cannot write to the folder {folder} ({error.strerror}); name another with --out"
+        ) from error
+
+
+def _written(experiment: Experiment, findings: list[Findings], folder: str) -> Outcome:
+    """Write the table and the figure."""
+    text = markdown(experiment, findings)
+    path = os.path.join(folder, experiment.name)
+    files = [os.path.join(folder, experiment.results_file), f"{path}.md"]
+    with replacing(files[-1]) as file:
+        file.write(text.encode())
+    if experiment.draw is not None:
+        from chromatic.report.figures import panels
+
+        drawn = [f"{path}.png", f"{path}.svg"]
+        with panels(len(findings), drawn, experiment.what) as axes:
+            for each, one in zip(axes, findings, strict=True):
+                experiment.draw(each, one)
+                each.set_title(one.name)
+        files += drawn
+    return Outcome(findings, text, files)
+
+
+def markdown(experiment: Experiment, findings: list[Findings]) -> str:
+    """Return the findings beside the paper's numbers, as Markdown."""
+    lines: list[Line] = [
+        {"data": one.name} | line | {"difference": difference(line["paper"], line["ours"])}
+        for one in findings
+        for line in experiment.lines(one)
+    ]
+    table = [list(lines[0]), ["---"] * len(lines[0])] + [
+        [shown(cell) for cell in line.values()] for line in lines
+    ]
+    parts = [
+        f"# {experiment.name}",
+        f"{experiment.what} ({experiment.where}).",
+        "\n".join(f"- {one.about}" for one in findings),
+        "\n".join(f"| {' | '.join(cells)} |" for cells in table),
+    ]
+    remarks = [f"- {one.name}: {remark}" for one in findings for remark in _remarks(experiment, one)]
+    return "\n\n".join([*parts, *(["\n".join(remarks)] if remarks else [])]) + "\n"
+
+
+def _remarks(experiment: Experiment, findings: Findings) -> list[str]:
+    base = findings.records[0].get("base_log_loss")
+    known = [] if base is None else [f"to know the rate of the training labels alone gives {base:.4f}"]
+    return [*experiment.remarks(findings), *known]
+
+
+def difference(paper: Any, ours: Any) -> str | None:
+    """Return by how much ours differs from the paper's, in percent; None where one is no number.
+
+    >>> difference(0.296, 0.291), difference("plotted only", 3)
+    ('-1.7 %', None)
+    """
+    if not all(isinstance(value, (int, float)) for value in (paper, ours)) or not paper:
+        return None
+    change = 100 * (ours / paper - 1)
+    return f"{change:+,.1f} %" if abs(change) < 1000 else f"{change:+,.0f} %"
+
+
+def shown(value: Any) -> str:
+    """Return a figure as people write it.
+
+    >>> shown(0.29641), shown(19310000), shown(12.0), shown(None)
+    ('0.2964', '19,310,000', '12', '-')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
+        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,43 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from chromatic.errors import InputError
+from chromatic.lab.experiments import (
+    fig_linear,
+    fig_split,
+    fig_submodular,
+    fig_uniform,
+    over_k,
+    split_rates,
+    table_datasets,
+    table_graph,
+    table_networks,
+)
+from chromatic.lab.experiments.frame import Experiment
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        table_datasets.EXPERIMENT,
+        table_graph.EXPERIMENT,
+        table_networks.EXPERIMENT,
+        fig_linear.EXPERIMENT,
+        fig_split.EXPERIMENT,
+        fig_submodular.EXPERIMENT,
+        *over_k.EXPERIMENTS,
+        fig_uniform.EXPERIMENT,
+        split_rates.EXPERIMENT,
+    )
+}
+
+
+def experiment_of(name: str) -> Experiment:
+    """Return an experiment by name.
+
+    >>> experiment_of("table-graph").where
+    'Table 1'
+    """
+    if name not in EXPERIMENTS:
+        raise InputError(f"there is no experiment {name!r}; expected one of {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]
