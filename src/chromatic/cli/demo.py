@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from chromatic.cli import options
+
+if TYPE_CHECKING:
+    from chromatic.parameters import Settings
 
 NEXT = """
 With data of your own:
@@ -23,10 +26,9 @@ or in Python:
     Zt = encoder.transform(X_test)"""
 
 
-def demo(
-    out: Annotated[str, typer.Option(help="The folder for report and figures.")] = "chromatic-demo",
-    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None,
-) -> None:
+@options.output("The folder for report and figures.", "--out", default="chromatic-demo")
+@options.parameters("threads")
+def demo(output: str, settings: Settings) -> None:
     """Compare ways to make columns, on names of npm packages, and show a model.
 
     Example: chromatic demo
@@ -45,8 +47,8 @@ def demo(
         write_report,
     )
 
-    os.makedirs(out, exist_ok=True)
-    count = thread_count(threads)
+    os.makedirs(output, exist_ok=True)
+    count = thread_count(settings.threads)
     split = read(count)
     rows, vocabulary = split.train.rows, split.train.vocabulary
     print(
@@ -75,12 +77,12 @@ def demo(
         f"popular their packages are: {encoding.n_sparse_columns} columns, such as\n"
     )
     for column in most_telling(encoding, 3):
-        found = explain(encoding, column)
-        names = ", ".join(name for name, _, _ in found["features"][:6])
-        print(f"  column {column}: {found['rows']:,} rows, {found['rate']:.0%} popular: {names}, ...")
-    written = write_report(split, encoding, out, count)
+        facts = explain(encoding, column)
+        names = ", ".join(name for name, _, _ in facts["features"][:6])
+        print(f"  column {column}: {facts['rows']:,} rows, {facts['rate']:.0%} popular: {names}, ...")
+    written = write_report(split, encoding, output, count)
     try:
-        written += draw(results, encoding, split.base_log_loss, out)
+        written += draw(results, encoding, split.base_log_loss, output)
     except InputError as error:
         print(f"\nNo figures: {error}")
     print(

@@ -8,9 +8,11 @@ from typing import Any
 from chromatic._threads import ordered_map
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.rows import Rows
 from chromatic.data.writers import TEXT, write, write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.fitting import Encoding
+from chromatic.errors import InputError
 
 
 def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, threads: int) -> None:
@@ -26,12 +28,22 @@ def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, thr
         write(list(batches), path, to, threads)
 
 
-def transform_files(reader: Reader, paths: list[str], encoding: Encoding, output: str, to: str) -> LeftOut:
-    """Write the rows of files as columns; what reading left out."""
+def transform_files(
+    reader: Reader,
+    paths: list[str],
+    encoding: Encoding,
+    output: str,
+    to: str,
+    *,
+    refuse_unknown: bool = False,
+) -> LeftOut:
+    """Write the rows of files as columns, and return what reading left out."""
     left_out = LeftOut()
 
     def encode(batch: Batch) -> tuple[Encoded, Any]:
         rows = encoding.vocabulary.encode([batch])
+        if refuse_unknown:
+            check_known(rows)
         return encoding.encode(rows), rows.labels
 
     def counted(batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -43,3 +55,12 @@ def transform_files(reader: Reader, paths: list[str], encoding: Encoding, output
     pieces = ordered_map(encode, counted(reader.stream(paths)), reader.threads)
     write_columns(pieces, output, to, reader.threads)
     return left_out
+
+
+def check_known(rows: Rows) -> None:
+    """Refuse rows with features that were not in the training rows."""
+    if rows.unseen:
+        raise InputError(
+            f"{rows.unseen:,} features of the rows were not seen in training; expected known ones, or "
+            "handle_unknown='ignore'"
+        )
