@@ -89,7 +89,10 @@ def check_for_spark(reading: Reading, to: str | None, settings: Settings) -> Non
     """Refuse flags that Spark cannot serve."""
     for flag, format in (("--format", reading.format), ("--to", to)):
         if format not in (None, "parquet"):
-            raise InputError(f"{flag} is {format}; expected parquet with --engine spark, or --engine local")
+            raise InputError(
+                f"{flag} is {format}, and --engine spark reads and writes parquet; expected parquet, or "
+                "--engine local"
+            )
     for flag, given, served in (
         ("--features", reading.features, "auto"),
         ("--on-bad-line", reading.on_bad_line, "raise"),

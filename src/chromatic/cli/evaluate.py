@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
+ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
+LEARNERS = ("vw", "lr", "fm", "nfm", "deepfm", "wd", "lightgbm")
 SHOWN = {
     "encoder": "<12",
     "learner": "<9",
@@ -33,15 +35,17 @@ SHOWN = {
 @options.argument("test", "The file to measure on.")
 @options.option(
     "--encoder",
+    words=ENCODERS,
     several=True,
     default=["cl-sm"],
-    help="cl-sm, cl-sm-paper, cl-te, cl-ft, ft, ht or none; several times makes a grid.",
+    help="What makes the columns; several times makes a grid.",
 )
 @options.option(
     "--learner",
+    words=LEARNERS,
     several=True,
     default=["vw"],
-    help="vw, lr, fm, nfm, deepfm, wd or lightgbm; several times makes a grid.",
+    help="What learns from them; several times makes a grid.",
 )
 @options.option(
     "--budget",

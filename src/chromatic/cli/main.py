@@ -130,7 +130,7 @@ def _help_if_alone(ctx: click.Context) -> None:
         ctx.exit(2)
 
 
-@click.group(cls=Program, invoke_without_command=True)
+@click.group("chromatic", cls=Program, invoke_without_command=True)
 @click.option(
     "--version",
     is_flag=True,

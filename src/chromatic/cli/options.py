@@ -18,7 +18,7 @@ from chromatic.parameters import PARAMETERS, Parameter, Settings
 if TYPE_CHECKING:
     from chromatic.jobs import Reading
 
-FORMATS = ("svmlight", "vw", "tokens", "parquet", "arrow", "csv", "tsv", "criteo", "npz")
+FORMATS = ("svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz")
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 _NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 
@@ -46,8 +46,8 @@ class Value(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         if self.number is not None:
             with suppress(ValueError):
                 return self.number(value)
-        name = "the value" if param is None else param.name
-        raise InputError(f"{name} is {value!r}; expected {self._allowed}")
+        flag = "the value" if param is None else max(param.opts, key=len)
+        raise InputError(f"{flag} is {value!r}; expected {self._allowed}")
 
     @property
     def _allowed(self) -> str:
@@ -112,8 +112,9 @@ def option(
         others |= {"multiple": True, "callback": _as_list}
     if number is not None or words:
         others["type"] = Value(number, words)
-    default = others.setdefault("default", None)
-    shown = default is not None and (not others.get("is_flag") or "/" in names[0])
+    if others.get("default") is None:
+        others.pop("default", None)  # click takes a default of None for a value that was given
+    shown = "default" in others and (not others.get("is_flag") or "/" in names[0])
     return click.option(*names, cls=Option, section=section, help=help, show_default=shown, **others)
 
 
