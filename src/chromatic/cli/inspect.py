@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chromatic.cli import options, terminal
+from chromatic.cli import import_numba, options, terminal
 
 MOST_FEATURES = 50  # that are printed
 
@@ -21,6 +21,7 @@ def inspect(model: str, column: int | None, feature: str | None, as_json: bool) 
 
     Example: chromatic inspect model.chroma --column 17
     """
+    import_numba()
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
 
