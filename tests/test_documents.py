@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NOT_COMMANDS = ("cli/main", "cli/options")
+NOT_COMMANDS = ("cli/main", "cli/options", "cli/terminal")
 RUN_ELSEWHERE = ("adding-an-encoding.md",)  # by tests of their own
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

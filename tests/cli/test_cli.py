@@ -7,7 +7,17 @@ import sys
 import time
 
 import pytest
+from click.testing import CliRunner
 
+from chromatic.cli import evaluate, options
+from chromatic.cli.main import app
+from chromatic.data.reader import FORMATS
+from chromatic.data.writers import WRITE_FORMATS
+from chromatic.learn.encoders import ENCODERS
+from chromatic.learn.evaluate import LEARNERS
+from chromatic.parameters import PARAMETERS
+
+RUN = CliRunner()
 TEXT = b"1 red round\n0 red\n0 long\n1 round green\n"
 
 
@@ -117,10 +127,9 @@ def test_graph_draws_uniform_colorings_and_tells_their_price(clicks):
     [
         (["--max-k", 0], "max_k is 0; expected 1 to 65,534"),
         (["--coloring", "uniform", "--max-colors", 3], "max_colors is 3; expected "),
-        (["--min-edge-count", 0], "min_edge_count is 0; expected 1 or more"),
-        (["--coloring", "uniform", "--min-edge-count", 0], "k is 0; expected 1 to"),
+        (["--min-edge-count", 0], "min_edge_count is 0; expected a whole number from 1"),
         (["--max-k", 2, "--delta", 0.7], "delta is 0.7; expected more than 0 and at most 0.6065"),
-        (["--order", "name"], "the order is 'name'; expected one of count, degree"),
+        (["--order", "name"], "--order is 'name'; expected count, degree, largest-first or smallest-last"),
         (["--plots", "train.tokens"], "train.tokens: is a file; expected a folder"),
     ],
 )
@@ -167,10 +176,19 @@ def test_fit_says_how_many_rows_a_split_leaves(clicks):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--budget", "0"], "the budget is 0"),
-        (["--encoding", "x"], "encoding is 'x'; expected one of submodular"),
-        (["--max-colors", "x"], "max_colors is 'x'"),
-        (["--smoothing", "x"], "smoothing is 'x'"),
+        (["--budget", "0"], "budget is 0; expected a whole number from 1"),
+        (["--budget", "many"], "--budget is 'many'; expected a whole number"),
+        (["--leakage", "some"], "--leakage is 'some'; expected crossfit, split or none"),
+        (["--min-gain", "nan"], "min_gain is nan; expected a number from 0"),
+        (["--cache", "here"], "cache is of no use without memory; expected both"),
+        (["--engine", "dask"], "--engine is 'dask'; expected local or spark"),
+        (["--engine", "spark", "--values", "distinct"], "--values is distinct; expected elide with"),
+        (["--engine", "spark", "--memory", "8G"], "--memory is 8G; expected no such flag with"),
+        (["--memory", "8G", "--values", "distinct"], "needs all rows in memory; expected no --memory"),
+        (["--memory", "8G", "--encoded", "t.npz"], "npz is held as a whole; expected svmlight"),
+        (["--encoding", "x"], "--encoding is 'x'; expected submodular, target, frequency or identity"),
+        (["--max-colors", "x"], "--max-colors is 'x'; expected a whole number, proper or paper"),
+        (["--smoothing", "x"], "--smoothing is 'x'; expected a number or auto"),
         (["--encoded", "t.xyz"], "cannot tell the format to write"),
         (["--coloring", "fields"], "coloring is 'fields' and the data has none"),
     ],
@@ -235,8 +253,12 @@ def test_pipes_work_at_both_ends():
         (["describe", "nowhere.svm"], None, "chromatic: nowhere.svm: no such file; check the path"),
         (["describe", "-"], b"1 1:1\nx 1:1\n", "chromatic: -, line 2: found 'x'; expected a finite number"),
         (["describe", "-"], b"", "chromatic: -: is empty; expected at least one row"),
-        (["describe", "-", "--min-count", "0"], b"1 1", "chromatic: min_count is 0; expected 1 or more"),
-        (["describe", "-", "--format", "xml"], b"1 1", "chromatic: format is 'xml'; expected one of"),
+        (
+            ["describe", "-", "--min-count", "0"],
+            b"1 1",
+            "chromatic: min_count is 0; expected a whole number",
+        ),
+        (["describe", "-", "--format", "xml"], b"1 1", "chromatic: --format is 'xml'; expected svmlight,"),
         (["describe", "-", "--threads", "0"], b"1 1", "chromatic: the number of threads is 0"),
         (["convert", "-", "-o", "out.xyz"], b"1 1", "chromatic: cannot tell the format to write"),
         (
@@ -248,13 +270,17 @@ def test_pipes_work_at_both_ends():
         (
             ["convert", "-", "-o", "-", "--to", "csv"],
             b"1 1",
-            "cannot write 'csv'; expected one of",
+            "--to is 'csv'; expected svmlight, vw, parquet or npz",
         ),
         (["describe", "-", "-"], b"1 1", "standard input (-) is named twice"),
         (["graph", "-", "--test", "-"], b"1 1", "standard input (-) is named twice"),
         (["graph", "-", "--seed", "-1"], b"1 1", "the seed is -1"),
         (["graph", "-", "--max-colors", "0"], b"1 1", "chromatic: max_colors is 0; expected 1 to"),
-        (["graph", "-", "--max-colors", "x"], b"1 1", "chromatic: max_colors is 'x'; expected a number"),
+        (
+            ["graph", "-", "--max-colors", "x"],
+            b"1 1",
+            "--max-colors is 'x'; expected a whole number or proper",
+        ),
         (["describe", "-", "--features", "integer"], b"1 5000000000:1", "expected an integer feature"),
     ],
 )
@@ -265,8 +291,32 @@ def test_bad_input_is_one_line_and_exit_code_2(tmp_path, args, stdin, message):
     assert os.listdir(tmp_path) == []
 
 
-def test_an_unknown_flag_is_exit_code_2():
-    assert chromatic("describe", "--nonsense").returncode == 2
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["describe", "--nonsense"],
+            "no such option '--nonsense'; expected a call as in chromatic describe --help",
+        ),
+        (["--nonsense"], "no such option '--nonsense'; expected a call as in chromatic --help"),
+        (["paint"], "no such command 'paint'; expected a call as in chromatic --help"),
+        (["datasets", "paint"], "no such command 'paint'; expected a call as in chromatic datasets --help"),
+        (
+            ["fit", "-o", "x.chroma"],
+            "missing argument 'TRAIN...'; expected a call as in chromatic fit --help",
+        ),
+        (["fit", "x.svm"], "missing option '-o' / '--output'; expected a call as in chromatic fit --help"),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_exit_code_2(args, message):
+    done = RUN.invoke(app, args)
+    assert (done.exit_code, done.output) == (2, f"chromatic: {message}\n")
+
+
+def test_without_a_command_the_help_is_told():
+    for args in ([], ["datasets"]):
+        done = RUN.invoke(app, args)
+        assert done.exit_code == 2 and "Commands:" in done.stderr
 
 
 def test_bad_lines_are_skipped_and_counted():
@@ -315,15 +365,69 @@ def test_the_command_line_does_without_scikit_learn_and_arrow_for_text(fruit):
 def test_importing_the_package_imports_nothing_heavy():
     script = (
         "import sys, chromatic\n"
-        "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'pyarrow', 'typer'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'pyarrow', 'click'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
 def test_help_has_an_example_for_every_command():
-    for command in ("describe", "convert", "graph", "fit", "transform", "inspect"):
-        assert f"Example: chromatic {command}" in chromatic(command, "--help").stdout.decode()
+    for name, command in app.commands.items():
+        of_group = getattr(command, "commands", None)
+        for words in [[name]] if of_group is None else [[name, one] for one in of_group]:
+            assert f"Example: chromatic {' '.join(words)}" in RUN.invoke(app, [*words, "--help"]).output
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; from chromatic.cli.main import main\n"
+        "sys.argv = ['chromatic', 'fit', '--help']\n"
+        "try: main()\nexcept SystemExit as done: assert not done.code\n"
+        "heavy = {'numpy', 'numba', 'scipy', 'sklearn', 'pyarrow', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    assert subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL).returncode == 0
+
+
+def test_fit_has_a_flag_for_every_parameter_in_the_section_of_its_group():
+    fit = app.commands["fit"]
+    flags = {flag: one for one in fit.params for flag in one.opts}
+    given = fit.make_context("fit", ["train.svm", "-o", "model.chroma"]).params
+    help = RUN.invoke(app, ["fit", "--help"]).output
+    for parameter in PARAMETERS:
+        if parameter.name != "verbose":
+            assert given[parameter.name] == parameter.default
+            assert flags[parameter.flag].section == parameter.group
+            assert f"\n{parameter.group}:\n" in help
+    assert "--verbose" not in flags
+
+
+def test_words_that_commands_allow_are_those_of_the_library():
+    assert options.FORMATS == FORMATS
+    assert options.WRITE_FORMATS == WRITE_FORMATS
+    assert (evaluate.ENCODERS, evaluate.LEARNERS) == (ENCODERS, LEARNERS)
+
+
+def test_out_is_another_name_of_output():
+    for name in ("demo", "evaluate", "reproduce"):
+        [output] = [one for one in app.commands[name].params if one.name == "output"]
+        assert {"-o", "--output", "--out"} == set(output.opts)
+
+
+def test_unknown_features_are_refused_where_the_model_says_so(clicks):
+    fit = ["fit", "train.tokens", "-o", "m.chroma", "--dense-threshold", 0.5]
+    assert chromatic(*fit, "--handle-unknown", "error", cwd=clicks).returncode == 0
+    known = chromatic("transform", "m.chroma", "test.tokens", "-o", "known.svm", cwd=clicks)
+    assert (known.returncode, known.stderr) == (0, b"")
+    (clicks / "new.tokens").write_text("1 user=u1 page=new\n0 page=p3 tag=new\n")
+    refused = chromatic("transform", "m.chroma", "new.tokens", "-o", "new.svm", cwd=clicks)
+    assert refused.returncode == 2 and not (clicks / "new.svm").exists()
+    assert refused.stderr.decode() == (
+        "chromatic: 2 features of the rows were not seen in training; expected known ones, or "
+        "handle_unknown='ignore'\n"
+    )
+    assert chromatic(*fit, cwd=clicks).returncode == 0
+    assert chromatic("transform", "m.chroma", "new.tokens", "-o", "new.svm", cwd=clicks).returncode == 0
 
 
 def test_npm_has_the_figures_of_the_paper_s_program(npm):

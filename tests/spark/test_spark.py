@@ -3,8 +3,8 @@ import signal
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_array
-from typer.testing import CliRunner
 
 from chromatic import ChromaticEncoder, load
 from chromatic.errors import InputError

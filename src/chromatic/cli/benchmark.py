@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from chromatic.cli import options
+
+if TYPE_CHECKING:
+    from chromatic.parameters import Settings
 
 
+@options.argument(
+    "name",
+    "read, color, graph, quantize, encode, job, one or start; without a name, all of them. growth: how "
+    "stages grow with the data. train: networks beside plain torch. spark: Spark beside the local fit. "
+    "shapes: synthetic rows beside the paper's. table: what is wanted, and whether it is met.",
+    required=False,
+)
+@options.option("--train", help="svmlight text to train on.")
+@options.option("--test", help="svmlight text to test on.")
+@options.option(
+    "--rows",
+    number=int,
+    help="Without files, so many synthetic rows in the shape of kdda (100,000).",
+)
+@options.option("--runs", number=int, default=3, help="The best of so many is told.")
+@options.option("--results", help="Append what was measured to this file, as lines of JSON.")
+@options.option("--plot", help="Of growth: the PNG or SVG file to draw.")
+@options.option("--npm", help="Of table: the folder of train.svm and test.svm, or .xz, of npm names.")
+@options.option(
+    "--full", help="Of table: a folder for kdda, kddb and kdd12 in full size, which are made and run."
+)
+@options.parameters("threads")
 def benchmark(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="read, color, graph, quantize, encode, job, one or start; without a name, all of them. "
-            "growth: how stages grow with the data. train: networks beside plain torch. spark: Spark "
-            "beside the local fit. shapes: synthetic rows beside the paper's. table: what is wanted, and "
-            "whether it is met."
-        ),
-    ] = None,
-    train: Annotated[str | None, typer.Option(help="svmlight text to train on.")] = None,
-    test: Annotated[str | None, typer.Option(help="svmlight text to test on.")] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(help="Without files, so many synthetic rows in the shape of kdda (100,000)."),
-    ] = None,
-    runs: Annotated[int, typer.Option(help="The best of so many is told.")] = 3,
-    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None,
-    results: Annotated[
-        str | None, typer.Option(help="Append what was measured to this file, as lines of JSON.")
-    ] = None,
-    plot: Annotated[str | None, typer.Option(help="Of growth: the PNG or SVG file to draw.")] = None,
-    npm: Annotated[
-        str | None,
-        typer.Option(help="Of table: the folder of train.svm and test.svm, or .xz, of npm names."),
-    ] = None,
-    full: Annotated[
-        str | None,
-        typer.Option(
-            help="Of table: a folder for kdda, kddb and kdd12 in full size, which are made and run."
-        ),
-    ] = None,
+    name: str | None,
+    train: str | None,
+    test: str | None,
+    *,
+    rows: int | None,
+    runs: int,
+    results: str | None,
+    plot: str | None,
+    npm: str | None,
+    full: str | None,
+    settings: Settings,
 ) -> None:
     """Measure on this machine how fast it is and what memory it takes, beside others on the same rows.
 
@@ -48,7 +53,7 @@ def benchmark(
     from chromatic.lab.benchmarks.registry import Asked, run
 
     asked = Asked(
-        threads=thread_count(threads),
+        threads=thread_count(settings.threads),
         train=train,
         test=test,
         rows=rows,

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chromatic.cli import options
 
+if TYPE_CHECKING:
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
 
-def convert(
-    inputs: options.Inputs, output: options.Output, reading: options.Reading, to: options.To = None
-) -> None:
+
+@options.inputs()
+@options.output("The file to write; - is standard output.")
+@options.to
+@options.parameters("threads")
+@options.reading
+def convert(inputs: list[str], output: str, to: str | None, settings: Settings, reading: Reading) -> None:
     """Write data in another format, all of its features and values kept.
 
     Example: chromatic convert clicks.svm.gz more.svm.gz -o clicks.parquet
     """
-    from chromatic._files import check_target
+    from chromatic import jobs
     from chromatic.data.batch import LeftOut
-    from chromatic.data.writers import format_to_write, write
+    from chromatic.data.writers import write
 
-    to = format_to_write(output, to)  # what is wrong with the target is told before the work
-    check_target(output)
-    with reading.reader(inputs) as reader:
+    target = jobs.target_of(output, to)
+    with jobs.opened(inputs, reading, settings.threads) as reader:
         batches = reader.batches(inputs)
-    options.say_what_was_left_out(LeftOut.of(batches))
-    write(batches, output, to, reader.threads)
+    jobs.warn_of(LeftOut.of(batches))
+    write(batches, *target, reader.threads)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from chromatic.cli import options, terminal
 
-from chromatic.cli import options
+if TYPE_CHECKING:
+    from chromatic.parameters import Settings
 
 
-def list_(json_: options.Json = False) -> None:
+@options.as_json
+def list_(as_json: bool) -> None:
     """Print what the paper's data sets are, how large, under which terms and where from.
 
     Example: chromatic datasets list --json
@@ -19,17 +21,16 @@ def list_(json_: options.Json = False) -> None:
 
     from chromatic.lab.datasets import catalog
 
-    if json_:
+    if as_json:
         print(json.dumps(catalog.records()))
         return
     for line in catalog.lines():
         print(line)
 
 
-def get(
-    name: Annotated[str, typer.Argument(help="url, kdda, kddb, kdd12 or criteo.")],
-    json_: options.Json = False,
-) -> None:
+@options.argument("name", "url, kdda, kddb, kdd12 or criteo.")
+@options.as_json
+def get(name: str, as_json: bool) -> None:
     """Download a data set into the cache, check it, split it as in the paper, and print where it is.
 
     A download that was cut goes on where it stopped. CHROMATIC_DATA names the cache's folder, and
@@ -41,29 +42,30 @@ def get(
     from chromatic.lab.datasets.registry import data_set_of
 
     data_set = data_set_of(name)
-    paths = fetch.get(data_set, options.progress_bar)
-    if json_:
-        options.show(asdict(paths), True)
+    paths = fetch.get(data_set, terminal.progress_bar)
+    if as_json:
+        terminal.show(asdict(paths), True)
         return
     print(f"train  {paths.train}\ntest   {paths.test}")
     if data_set.format == "criteo":
         print("read them with --format criteo")
 
 
+@options.argument("shape", "url, kdda, kddb or kdd12.")
+@options.output("The svmlight file to write; by default SHAPE.svm.", default=None)
+@options.option(
+    "--rows", number=int, default=100_000, help="How many; the full numbers: chromatic datasets list."
+)
+@options.option(
+    "--test-rows",
+    number=int,
+    default=0,
+    help="Write so many that follow in time to a second file, SHAPE.t.svm.",
+)
+@options.option("--seed", number=int, default=0, help="Another seed gives other rows.")
+@options.parameters("threads")
 def make(
-    shape: Annotated[str, typer.Argument(help="url, kdda, kddb or kdd12.")],
-    output: Annotated[
-        str | None,
-        typer.Option("-o", "--output", help="The svmlight file to write; by default SHAPE.svm."),
-    ] = None,
-    rows: Annotated[
-        int, typer.Option(help="How many; the full numbers: chromatic datasets list.")
-    ] = 100_000,
-    test_rows: Annotated[
-        int, typer.Option(help="Write so many that follow in time to a second file, SHAPE.t.svm.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="Another seed gives other rows.")] = 0,
-    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None,
+    shape: str, output: str | None, *, rows: int, test_rows: int, seed: int, settings: Settings
 ) -> None:
     """Write synthetic data in the shape of one of the paper's data sets.
 
@@ -81,6 +83,6 @@ def make(
         rows=rows,
         test_rows=test_rows,
         seed=seed,
-        threads=thread_count(threads),
-        bar=options.progress_bar,
+        threads=thread_count(settings.threads),
+        bar=terminal.progress_bar,
     )

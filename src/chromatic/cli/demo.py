@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from chromatic.cli import options
+
+if TYPE_CHECKING:
+    from chromatic.parameters import Settings
 
 
-def demo(
-    out: Annotated[str, typer.Option(help="The folder for report and figures.")] = "chromatic-demo",
-    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None,
-) -> None:
+@options.output("The folder for report and figures.", "--out", default="chromatic-demo")
+@options.parameters("threads")
+def demo(output: str, settings: Settings) -> None:
     """Compare ways to make columns, on names of npm packages, and show a model.
 
     Example: chromatic demo
@@ -18,7 +20,7 @@ def demo(
     from chromatic._threads import thread_count
     from chromatic.lab.demo import run
 
-    run(out, thread_count(threads), _say)
+    run(output, thread_count(settings.threads), _say)
 
 
 def _say(line: str) -> None:

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from chromatic.cli import options
+from chromatic.cli import options, terminal
+
+if TYPE_CHECKING:
+    from chromatic.data import Dataset
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
+
+log = logging.getLogger("chromatic")
 
 
-def describe(
-    inputs: options.Inputs,
-    reading: options.Reading,
-    learning: options.Learning,
-    json_: options.Json = False,
-) -> None:
+@options.inputs()
+@options.as_json
+@options.parameters("dense_threshold", "min_count", "values", "threads")
+@options.reading
+def describe(inputs: list[str], as_json: bool, settings: Settings, reading: Reading) -> None:
     """Print how many rows and features there are, and what was left out.
 
     Example: chromatic describe clicks.svm.gz --json
     """
-    with reading.reader(inputs) as reader:
-        data = reader.read(inputs, **asdict(learning), keep_names=False)
-    options.say_what_was_left_out(data.left_out)
-    figures = options.size_of(data) | {
+    from chromatic.jobs import read
+
+    data = read(inputs, reading, replace(settings, names=False))
+    figures = size_of(data) | {
         "positive_rate": data.rows.positive_rate,
         "elided_values": data.rows.elided_values,
         "dropped_features": data.vocabulary.dropped_features,
         "skipped_lines": data.left_out.skipped_lines,
     }
-    options.show(figures, json_)
+    terminal.show(figures, as_json)
+
+
+def size_of(data: Dataset) -> dict[str, Any]:
+    """Return the paper's figures of a data set; those of nnz count sparse features only."""
+    if data.rows.labels is None:
+        log.warning("the rows have no labels; in a table, --label names their column")
+    if not len(data.vocabulary) and data.vocabulary.dense_names:
+        log.warning("all features are dense; a higher --dense-threshold makes them sparse")
+    return {
+        "rows": data.rows.n_rows,
+        "dense_features": len(data.vocabulary.dense_names),
+        "sparse_features": len(data.vocabulary),
+        "avg_nnz": data.rows.average_nnz,
+        "max_nnz": data.rows.largest_nnz,
+    }

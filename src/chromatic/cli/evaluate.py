@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
-
-import typer
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from chromatic.cli import options
 
+if TYPE_CHECKING:
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
+
+ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
+LEARNERS = ("vw", "lr", "fm", "nfm", "deepfm", "wd", "lightgbm")
 SHOWN = {
     "encoder": "<12",
     "learner": "<9",
@@ -25,78 +31,97 @@ SHOWN = {
 }
 
 
+@options.argument("train", "The file to train on.")
+@options.argument("test", "The file to measure on.")
+@options.option(
+    "--encoder",
+    words=ENCODERS,
+    several=True,
+    default=["cl-sm"],
+    help="What makes the columns; several times makes a grid.",
+)
+@options.option(
+    "--learner",
+    words=LEARNERS,
+    several=True,
+    default=["vw"],
+    help="What learns from them; several times makes a grid.",
+)
+@options.option(
+    "--budget",
+    number=int,
+    several=True,
+    default=[1024],
+    help="The most columns; several times makes a grid.",
+)
+@options.option(
+    "--validation",
+    words=("random", "last"),
+    default="random",
+    help="The fifth of TRAIN that chooses C of lr: random rows, or the last, as TEST will be.",
+)
+@options.output("A Parquet file of results; the cells in it are not run again.", "--out", default=None)
+@options.as_json
+@options.parameters("dense_threshold", "min_count", "threads", "seed")
+@options.reading
 def evaluate(
-    train: Annotated[str, typer.Argument(help="The file to train on.")],
-    test: Annotated[str, typer.Argument(help="The file to measure on.")],
-    reading: options.Reading,
-    limits: options.Limits,
-    encoder: Annotated[
-        list[str] | None,
-        typer.Option(help="cl-sm, cl-sm-paper, cl-te, cl-ft, ft, ht or none; several times makes a grid."),
-    ] = None,
-    learner: Annotated[
-        list[str] | None,
-        typer.Option(help="vw, lr, fm, nfm, deepfm, wd or lightgbm; several times makes a grid."),
-    ] = None,
-    budget: Annotated[
-        list[int] | None, typer.Option(help="The most columns; several times makes a grid.")
-    ] = None,
-    out: Annotated[
-        str | None, typer.Option(help="A Parquet file of results; the cells in it are not run again.")
-    ] = None,
-    validation: Annotated[
-        str,
-        typer.Option(help="The fifth of TRAIN that chooses C of lr: random, or last, as TEST will be."),
-    ] = "random",
-    seed: Annotated[int, typer.Option(help="Of folds, networks and validation rows.")] = 0,
-    json_: options.Json = False,
+    train: str,
+    test: str,
+    *,
+    encoder: list[str],
+    learner: list[str],
+    budget: list[int],
+    validation: str,
+    output: str | None,
+    as_json: bool,
+    settings: Settings,
+    reading: Reading,
 ) -> None:
     """Train learners on encoded TRAIN and measure them on TEST, every pair in the same way.
 
     Example: chromatic evaluate train.svm test.svm --encoder cl-sm --encoder ft --learner vw --learner wd
     """
+    from chromatic import jobs
     from chromatic._files import check_target
     from chromatic._threads import thread_count
     from chromatic.data.batch import LeftOut
     from chromatic.learn.encoders import Split
     from chromatic.learn.evaluate import evaluate as run
 
-    if out is not None:
-        check_target(out)
-    with reading.reader([train, test]) as reader:
-        split = Split.read(
-            train, test, reader, dense_threshold=limits.dense_threshold, min_count=limits.min_count
-        )
+    if output is not None:
+        check_target(output)
+    with jobs.opened([train, test], reading, settings.threads) as reader:
+        limits: dict[str, Any] = {"dense_threshold": settings.dense_threshold}
+        split = Split.read(train, test, reader, **limits, min_count=settings.min_count)
     for batches in (split.train_batches, split.test_batches):
-        options.say_what_was_left_out(LeftOut.of(batches))
+        jobs.warn_of(LeftOut.of(batches))
     results = run(
         split,
-        encoder or ["cl-sm"],
-        learner or ["vw"],
-        budget or [1024],
-        out=out,
+        encoder,
+        learner,
+        budget,
+        out=output,
         validation=validation,
-        seed=seed,
-        threads=thread_count(reading.threads),
+        seed=settings.seed,
+        threads=thread_count(settings.threads),
     )
-    if json_:
-        told = list(results)
-        print(json.dumps(told))
-        _fail_where_all_failed(told)
-        return
+    if as_json:
+        cells = list(results)
+        print(json.dumps(cells))
+    else:
+        cells = list(_printed(results, split.base_log_loss))
+    if cells and all(cell["error"] is not None for cell in cells):
+        sys.exit(1)
+
+
+def _printed(results: Iterable[dict[str, Any]], base_log_loss: float) -> Iterator[dict[str, Any]]:
+    """Print results as they come, and hand them on."""
     head = "".join(f"{name.replace('_', ' '):{form.split('.')[0]}}" for name, form in SHOWN.items())
-    told = []
-    for result in results:
-        told.append(result)
-        if len(told) == 1:
-            print(f"the base rate's log loss is {split.base_log_loss:.4f}\n{head}")
+    for i, result in enumerate(results):
+        if i == 0:
+            print(f"the base rate's log loss is {base_log_loss:.4f}\n{head}")
         print(_line(result), flush=True)
-    _fail_where_all_failed(told)
-
-
-def _fail_where_all_failed(results: list[dict[str, Any]]) -> None:
-    if results and all(result["error"] is not None for result in results):
-        raise typer.Exit(1)
+        yield result
 
 
 def _line(result: dict[str, Any]) -> str:

@@ -2,57 +2,100 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from chromatic.cli import on_spark, options
+from chromatic.cli import options
 
 if TYPE_CHECKING:
-    from chromatic.encoding.fitting import Fitted
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
+
+GROUPS = ("Columns", "Colors", "Labels", "Features", "Running")
 
 
+@options.inputs("train")
+@options.output("The model file to write.")
+@options.option(
+    "--encoded", section="Output", help="Also write the training rows, encoded without leaking labels."
+)
+@options.to
+@options.parameters(*GROUPS)
+@options.reading
+@options.engine
 def fit(
-    train: options.Inputs,
-    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
-    fitting: options.Fitting,
-    reading: options.Reading,
+    train: list[str],
+    output: str,
+    encoded: str | None,
+    to: str | None,
+    *,
+    settings: Settings,
+    reading: Reading,
     engine: options.Engine,
-    encoded: Annotated[
-        str | None, typer.Option(help="Also write the training rows, encoded without leaking labels.")
-    ] = None,
-    to: options.To = None,
 ) -> None:
     """Learn columns from TRAIN and write them to a model file.
 
     Example: chromatic fit train.svm.gz -o model.chroma --budget 1024 --encoded train-columns.svm
     """
+    from chromatic import jobs
     from chromatic._files import check_target
-    from chromatic._threads import thread_count
-    from chromatic.data.writers import format_to_write
 
     if engine.is_spark:
-        on_spark.fit(train, output, encoded, to, fitting, reading, engine)
+        jobs.check_for_spark(reading, to, settings)
+        _fit_on_spark(train, output, encoded, settings=settings, label=reading.label, engine=engine)
         return
-    if encoded is not None:
-        to = format_to_write(encoded, to)
-        check_target(encoded)
+    targets = [] if encoded is None else [jobs.target_of(encoded, to)]
     check_target(output)
-    fitting.check(to if encoded is not None else None)
-    with fitting.fit(train, reading) as fitted:
-        if encoded is not None and to is not None:
-            _write_training_rows(fitted, encoded, to, thread_count(reading.threads))
-        _save(fitted, output, fitting)
+    jobs.check_fit(settings, *targets)
+    with jobs.fit_files(train, settings, reading) as fitted:
+        for target in targets:
+            jobs.write_training_rows(fitted, target, settings.threads)
+        jobs.save_model(jobs.model_of(fitted, reading), output)
 
 
+def _fit_on_spark(
+    train: list[str],
+    output: str,
+    encoded: str | None,
+    *,
+    settings: Settings,
+    label: str | None,
+    engine: options.Engine,
+) -> None:
+    from chromatic.spark import check_installed
+
+    check_installed()
+    from chromatic.spark import commands
+
+    commands.fit(
+        train,
+        output,
+        encoded,
+        parameters={name: value for name, value in settings.kept.items() if name != "values"},
+        features=engine.input_col,
+        label=label or "label",
+        master=engine.master,
+    )
+
+
+@options.inputs("train")
+@options.option(
+    "--test",
+    several=True,
+    required=True,
+    section="Output",
+    help="Rows to encode too; may be given several times.",
+)
+@options.output("The folder to write to.")
+@options.to
+@options.parameters(*GROUPS)
+@options.reading
 def encode(
-    train: options.Inputs,
-    test: Annotated[list[str], typer.Option(help="Rows to encode too; may be given several times.")],
-    output: Annotated[str, typer.Option("-o", "--output", help="The folder to write to.")],
-    fitting: options.Fitting,
-    reading: options.Reading,
-    to: options.To = None,
+    train: list[str],
+    test: list[str],
+    output: str,
+    to: str | None,
+    settings: Settings,
+    reading: Reading,
 ) -> None:
     """Learn columns from TRAIN and write model, training rows and TEST to a folder, in one process.
 
@@ -61,40 +104,6 @@ def encode(
 
     Example: chromatic encode train.svm.gz --test test.svm.gz -o columns
     """
-    from chromatic._files import check_target
-    from chromatic._threads import thread_count
-    from chromatic.data.source import SUFFIXES
-    from chromatic.data.writers import format_to_write
-    from chromatic.errors import InputError
+    from chromatic.jobs import encode_files
 
-    to = format_to_write("train.svm", to)
-    suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
-    names = "model.chroma", f"train{suffix}", f"test{suffix}"
-    model, train_rows, test_rows = (os.path.join(output, name) for name in names)
-    fitting.check(to)
-    reading.check_paths([*train, *test])
-    if os.path.isfile(output):
-        raise InputError(f"{output}: is a file; expected a folder to write to")
-    os.makedirs(output, exist_ok=True)
-    for path in (model, train_rows, test_rows):
-        check_target(path)
-    with fitting.fit(train, reading) as fitted:
-        _write_training_rows(fitted, train_rows, to, thread_count(reading.threads))
-        reading.transform(test, fitted.encoding, test_rows, to)
-        _save(fitted, model, fitting)
-
-
-def _write_training_rows(fitted: Fitted, path: str, to: str, threads: int) -> None:
-    """Write the rows to train on, and say so where they are not all."""
-    from chromatic.encoding.files import write_columns
-
-    if fitted.trains is not None:
-        left, of = int(fitted.trains.sum()), len(fitted.trains)
-        options.log.warning("wrote the %s of %s rows that are left to train on", f"{left:,}", f"{of:,}")
-    write_columns(fitted.to_train_on(), path, to, threads)
-
-
-def _save(fitted: Fitted, path: str, fitting: options.Fitting) -> None:
-    from chromatic.modelfile import Model, save
-
-    save(Model(fitted.encoding, fitting.parameters), path, names=fitting.names)
+    encode_files(train, test, output, settings=settings, reading=reading, to=to)

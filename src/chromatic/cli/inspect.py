@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from chromatic.cli import import_numba, options, terminal
 
-from chromatic.cli import options
+MOST_FEATURES = 50  # that are printed
 
 
-def inspect(
-    model: Annotated[str, typer.Argument(help="A model file that `chromatic fit` wrote.")],
-    column: Annotated[int | None, typer.Option(help="Tell the features of this column, from 0.")] = None,
-    feature: Annotated[str | None, typer.Option(help="Tell where this feature went.")] = None,
-    json_: options.Json = False,
-) -> None:
+@options.model
+@options.option("--column", number=int, help="Tell the features of this column, from 0.")
+@options.option("--feature", help="Tell where this feature went.")
+@options.as_json
+def inspect(model: str, column: int | None, feature: str | None, as_json: bool) -> None:
     """Tell what a model, one of its columns, or one of its features is.
 
     Columns count from 0, as in Parquet and npz files; in svmlight and Vowpal Wabbit text they count from 1.
 
     Example: chromatic inspect model.chroma --column 17
     """
+    import_numba()
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
 
     encoding = load(model).encoding
     if column is not None:
-        _show(explain(encoding, column), json_)
+        _show(explain(encoding, column), as_json)
     elif feature is not None:
-        _show(locate(encoding, feature), json_)
+        _show(locate(encoding, feature), as_json)
     else:
         coloring, vocabulary = encoding.coloring, encoding.vocabulary
         figures = {
@@ -41,17 +41,19 @@ def inspect(
             "sparse_columns": encoding.n_sparse_columns,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
-        options.show(figures, json_)
+        terminal.show(figures, as_json)
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
+def _show(facts: dict[str, Any], as_json: bool) -> None:
+    """Print the facts of a column or of a feature."""
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(facts))
         return
-    features = found.pop("features", [])
-    options.show({name: value for name, value in found.items() if name != "feature"}, False)
-    for name, count, rate in features[:50]:
+    features = facts.get("features", [])
+    plain = {name: value for name, value in facts.items() if name not in ("feature", "features")}
+    terminal.show(plain, False)
+    for name, count, rate in features[:MOST_FEATURES]:
         told = "  dense: its value passes through" if count is None else f"{count:>12,} rows{rate:>10.4f}"
         print(f"  {name:<48}{told}")
-    if len(features) > 50:
-        print(f"  and {len(features) - 50:,} more; --json tells them all")
+    if len(features) > MOST_FEATURES:
+        print(f"  and {len(features) - MOST_FEATURES:,} more; --json tells them all")

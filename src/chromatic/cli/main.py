@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import logging
 import os
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
-import typer
+import click
 
 import chromatic
 from chromatic.cli import (
@@ -32,42 +31,38 @@ from chromatic.cli import (
 )
 from chromatic.errors import MORE_MEMORY, InputError
 
-app = typer.Typer(
-    help="A few hundred meaningful columns from millions of sparse features.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
 
-
-def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose errors become one line and an exit code.
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Turn errors into one line and an exit code.
 
     0 done, 2 the input or the call is wrong, 1 anything else; as shells have it, 130 interrupted and 141
     where the reader of the output went away.
     """
+    try:
+        yield
+    except InputError as error:
+        _fail(str(error), 2)
+    except click.UsageError as error:
+        _fail(_one_line(error), 2)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except (MemoryError, OSError, ImportError) as error:
+        if _is_lack_of_memory(error):
+            _fail(f"memory ran out; {MORE_MEMORY}", 1)
+        if isinstance(error, ImportError):
+            raise
+        _fail(str(error), 1)
 
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        _give_back_memory()
-        try:
-            command(*args, **kwargs)
-        except InputError as error:
-            _fail(str(error), 2)
-        except KeyboardInterrupt:
-            _fail("interrupted", 130)
-        except BrokenPipeError:  # the reader of our output went away, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
-        except (MemoryError, OSError, ImportError) as error:
-            if _is_lack_of_memory(error):
-                _fail(f"memory ran out; {MORE_MEMORY}", 1)
-            if isinstance(error, ImportError):
-                raise
-            _fail(str(error), 1)
 
-    return run
+def _one_line(error: click.UsageError) -> str:
+    """Return what is wrong with a call, and where its flags are explained."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    path = "chromatic" if error.ctx is None else error.ctx.command_path
+    return f"{message[:1].lower()}{message[1:]}; expected a call as in {path} --help"
 
 
 def _is_lack_of_memory(error: Exception) -> bool:
@@ -88,9 +83,77 @@ def _give_back_memory() -> None:
         ctypes.CDLL(None).mallopt(-3, 4 << 20)  # M_MMAP_THRESHOLD, fixed
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     print(f"chromatic: {message}", file=sys.stderr)
     sys.exit(code)
+
+
+class Program(click.Group):
+    """The program: its flags and commands are guarded, and listed in the order in which one meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
+
+    def make_context(self, *given: Any, **named: Any) -> click.Context:
+        """Read the flags that stand before the command."""
+        with guarded():
+            return super().make_context(*given, **named)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        _give_back_memory()
+        with guarded():
+            return super().invoke(ctx)
+
+
+class _WithTimeAndMemory(logging.Formatter):
+    """When each step was done, and how much memory the process has then."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        from chromatic._files import used_memory
+
+        seconds, used = record.relativeCreated / 1000, used_memory() >> 20
+        return f"chromatic: {seconds:8.1f} s {used:7,} MB  {record.getMessage()}"
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+    if asked:
+        print(f"chromatic {chromatic.__version__}")
+        ctx.exit()
+
+
+def _help_if_alone(ctx: click.Context) -> None:
+    """Without a command, tell which there are."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+@click.group("chromatic", cls=Program, invoke_without_command=True)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say what happens.")
+@click.pass_context
+def app(ctx: click.Context, verbose: bool) -> None:
+    """A few hundred meaningful columns from millions of sparse features."""
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="chromatic: %(message)s")
+    if verbose:
+        logging.getLogger().handlers[0].setFormatter(_WithTimeAndMemory())
+    _help_if_alone(ctx)
+
+
+@app.group("datasets", invoke_without_command=True)
+@click.pass_context
+def _datasets(ctx: click.Context) -> None:
+    """The paper's data sets: list them, get them, make data like them."""
+    _help_if_alone(ctx)
 
 
 for command in (
@@ -108,44 +171,9 @@ for command in (
     benchmark.benchmark,
     warmup.warmup,
 ):
-    app.command()(guarded(options.expanded(command)))
-
-_datasets = typer.Typer(
-    help="The paper's data sets: list them, get them, make data like them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(_datasets, name="datasets")
-for one in (datasets.list_, datasets.get, datasets.make):
-    _datasets.command(one.__name__.rstrip("_"))(guarded(options.expanded(one)))
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"chromatic {chromatic.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what happens.")] = False,
-) -> None:
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="chromatic: %(message)s")
-    if verbose:
-        logging.getLogger().handlers[0].setFormatter(_WithTimeAndMemory())
-
-
-class _WithTimeAndMemory(logging.Formatter):
-    """When each step was done, and how much memory the process has then."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        from chromatic._files import used_memory
-
-        seconds, used = record.relativeCreated / 1000, used_memory() >> 20
-        return f"chromatic: {seconds:8.1f} s {used:7,} MB  {record.getMessage()}"
+    app.command(cls=options.Command)(command)
+for name, command in (("list", datasets.list_), ("get", datasets.get), ("make", datasets.make)):
+    _datasets.command(name, cls=options.Command)(command)
 
 
 def main() -> None:

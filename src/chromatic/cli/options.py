@@ -1,358 +1,254 @@
-"""The flags that commands share, and the reader that they make."""
+"""The flags that commands share. Flags that are parameters come from the table `PARAMETERS`."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import inspect
-import json
-import logging
-import os
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+
+from chromatic.cli import import_numba
+from chromatic.cli.terminal import progress_bar
+from chromatic.errors import InputError
+from chromatic.parameters import PARAMETERS, Parameter, Settings
 
 if TYPE_CHECKING:
-    from chromatic.data import Dataset, Reader
-    from chromatic.data.batch import LeftOut
-    from chromatic.data.stored import StoredDataset
-    from chromatic.data.vocabulary import Vocabulary
-    from chromatic.encoding.fitting import Encoding, Fitted, Settings
+    from chromatic.jobs import Reading
 
-log = logging.getLogger("chromatic")
+FORMATS = ("svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz")
+WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
+_NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 
-Inputs = Annotated[
-    list[str], typer.Argument(help="Files, one data set in their order; - is standard input.")
-]
-Output = Annotated[str, typer.Option("-o", "--output", help="The file to write; - is standard output.")]
-To = Annotated[
-    str | None, typer.Option(help="svmlight, vw, parquet or npz; by default told by the suffix.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Function = Callable[..., None]
+Decorator = Callable[[Function], Function]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The flags of every command that reads data."""
+class Value(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """A number, one of some words, or either; anything else is refused with what is allowed."""
 
-    format: Annotated[
-        str | None,
-        typer.Option(
-            help="svmlight, vw, tokens, parquet, arrow, csv, tsv, criteo or npz; by default told by suffix "
-            "and content."
+    name = "value"
+
+    def __init__(self, number: type | None, words: Sequence[str]) -> None:
+        self.number, self.words = number, words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what stands behind the flag in the help."""
+        words = [] if self.number is None else ["INTEGER" if self.number is int else "NUMBER"]
+        return "|".join([*words, *self.words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word; a number's range is checked by what uses it."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        if self.number is not None:
+            with suppress(ValueError):
+                return self.number(value)
+        flag = "the value" if param is None else max(param.opts, key=len)
+        raise InputError(f"{flag} is {value!r}; expected {self._allowed}")
+
+    @property
+    def _allowed(self) -> str:
+        *others, last = [*([] if self.number is None else [_NUMBERS[self.number]]), *self.words]
+        return f"{', '.join(others)} or {last}" if others else last
+
+
+class Option(click.Option):
+    """A flag, and the section of the help that shows it."""
+
+    def __init__(self, *given: Any, section: str = "Options", **others: Any) -> None:
+        super().__init__(*given, **others)
+        self.section = section
+
+
+class Argument(click.Argument):
+    """A positional argument that the help explains."""
+
+    section = "Arguments"
+
+    def __init__(self, *given: Any, sentence: str, **others: Any) -> None:
+        super().__init__(*given, **others)
+        self.sentence = sentence
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return the argument's name and its sentence."""
+        return self.human_readable_name + ("..." if self.nargs == -1 else ""), self.sentence
+
+
+class Command(click.Command):
+    """A command whose help shows the flags in sections."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a section for each group of flags."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(record)
+        for name, records in sections.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+
+
+def argument(name: str, sentence: str, *, several: bool = False, required: bool = True) -> Decorator:
+    """Add a positional argument; several are handed on as a list."""
+    more: dict[str, Any] = {"nargs": -1, "callback": _as_list} if several else {}
+    return click.argument(name, cls=Argument, sentence=sentence, required=required, **more)
+
+
+def option(
+    *names: str,
+    help: str,
+    section: str = "Options",
+    number: type | None = None,
+    words: Sequence[str] = (),
+    several: bool = False,
+    **others: Any,
+) -> Decorator:
+    """Add a flag that takes a number, words or a text; several are handed on as a list."""
+    if several:
+        others |= {"multiple": True, "callback": _as_list}
+    if number is not None or words:
+        others["type"] = Value(number, words)
+    if others.get("default") is None:
+        others.pop("default", None)  # click takes a default of None for a value that was given
+    shown = "default" in others and (not others.get("is_flag") or "/" in names[0])
+    return click.option(*names, cls=Option, section=section, help=help, show_default=shown, **others)
+
+
+def _as_list(ctx: click.Context, param: click.Parameter, value: tuple[Any, ...]) -> list[Any]:
+    return list(value)
+
+
+def _gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) -> Decorator:
+    """Add flags that the command gets as one object, which `make` makes from them."""
+
+    def decorate(command: Function) -> Function:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            whole = make(**{flag: given.pop(flag) for flag in flags})
+            command(**given, **{name: whole})
+
+        for add in reversed(flags.values()):
+            add(run)
+        return run
+
+    return decorate
+
+
+def parameters(*chosen: str) -> Decorator:
+    """Add the flags of these parameters, or groups of them; the command gets `settings`."""
+    rows = [row for row in PARAMETERS if row.name != "verbose" and {row.name, row.group} & {*chosen}]
+    return _gathered("settings", Settings, {row.name: _flag_of(row) for row in rows})
+
+
+def _flag_of(row: Parameter) -> Decorator:
+    told: dict[str, Any] = {"help": row.sentence, "section": row.group, "default": row.default}
+    if bool in row.kinds:
+        return option(f"{row.flag}/--no-{row.flag[2:]}", is_flag=True, **told)
+    number = next((kind for kind in row.kinds if kind in _NUMBERS), None)
+    return option(row.flag, number=number, words=row.choices, **told)
+
+
+def _reading(**given: Any) -> Reading:
+    import_numba()
+    from chromatic.jobs import Reading
+
+    return Reading(**given, bar=progress_bar)
+
+
+reading = _gathered(
+    "reading",
+    _reading,
+    {
+        "format": option(
+            "--format",
+            words=FORMATS,
+            section="Reading",
+            help="The format of the files; by default told by suffix and content.",
         ),
-    ] = None
-    features: Annotated[
-        str, typer.Option(help="Features of text: auto, integer (anything else is an error), or string.")
-    ] = "auto"
-    label: Annotated[
-        str | None, typer.Option(help="The label's column in a table; by default 'label'.")
-    ] = None
-    on_bad_line: Annotated[str, typer.Option(help="raise, or skip bad lines and say how many.")] = "raise"
-    threads: Annotated[int | None, typer.Option(help="Threads; by default all cores.")] = None
-
-    def check_paths(self, paths: list[str]) -> None:
-        """Refuse files that are not there, before the work on others."""
-        from chromatic.errors import InputError, in_file
-
-        if paths.count("-") > 1:
-            raise InputError("standard input (-) is named twice; expected it once at most")
-        for path in paths:
-            if path != "-" and not os.path.exists(path):
-                raise in_file(path, None, "no such file; check the path")
-
-    @contextlib.contextmanager
-    def reader(self, paths: list[str]) -> Iterator[Reader]:
-        """A reader with these flags that shows on a terminal how far it is."""
-        from chromatic.data import Reader
-        from chromatic.data.source import total_size
-
-        self.check_paths(paths)
-        with progress_bar("reading", total_size(paths)) as progress:
-            yield Reader(
-                self.format,
-                self.features,
-                self.label,
-                self.on_bad_line,
-                n_jobs=self.threads,
-                progress=progress,
-            )
-
-    def code(self, paths: list[str], vocabulary: Vocabulary) -> Dataset:
-        """Read data by a vocabulary, and say what was left out."""
-        with self.reader(paths) as reader:
-            data = reader.read(paths, vocabulary=vocabulary)
-        say_what_was_left_out(data.left_out)
-        return data
-
-    def transform(self, paths: list[str], encoding: Encoding, output: str, to: str) -> None:
-        """Write the rows of files as columns, and say what was left out."""
-        from chromatic.encoding.files import transform_files
-
-        with self.reader(paths) as reader:
-            left_out = transform_files(reader, paths, encoding, output, to)
-        say_what_was_left_out(left_out)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The flags that tell dense features from sparse ones."""
-
-    dense_threshold: Annotated[
-        float, typer.Option(help="A feature in more than this share of the rows is dense.")
-    ] = 0.1
-    min_count: Annotated[int, typer.Option(help="Drop sparse features found in fewer rows.")] = 1
-
-
-@dataclass(frozen=True)
-class Learning(Limits):
-    """The flags of a vocabulary that is learned."""
-
-    values: Annotated[
-        str, typer.Option(help="Values of sparse features: elide, or distinct (each its own feature).")
-    ] = "elide"
-
-
-@dataclass(frozen=True)
-class Fitting(Learning):
-    """The flags of an encoding that is fitted: the parameters of `ChromaticEncoder`."""
-
-    budget: Annotated[int, typer.Option(help="The most columns, the dense ones included.")] = 1024
-    encoding: Annotated[str, typer.Option(help="submodular, target, frequency, identity.")] = "submodular"
-    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random, uniform or fields.")] = (
-        "balanced"
-    )
-    max_colors: Annotated[
-        str | None,
-        typer.Option(help="A number, proper, or paper; by default what suits the budget."),
-    ] = None
-    min_edge_count: Annotated[
-        int, typer.Option(help="Pairs of features seen in fewer rows may share a color.")
-    ] = 1
-    leakage: Annotated[str, typer.Option(help="crossfit, split or none.")] = "crossfit"
-    folds: Annotated[int, typer.Option(help="Of crossfit.")] = 5
-    split_rate: Annotated[int, typer.Option(help="Of split: 2^-rate of the rows estimate.")] = 1
-    smoothing: Annotated[str, typer.Option(help="auto, or a pseudo-count of the overall rate.")] = "auto"
-    quantizer: Annotated[str, typer.Option(help="optimal, greedy or sort.")] = "optimal"
-    null: Annotated[str, typer.Option(help="drop, or emit a column for an absent color.")] = "drop"
-    min_gain: Annotated[
-        float | None, typer.Option(help="Nats that a column must tell; by default ln(rows) / 2.")
-    ] = None
-    unestimated: Annotated[
-        str, typer.Option(help="A feature that no row estimates counts as: prior, or null.")
-    ] = "prior"
-    names: Annotated[bool, typer.Option(help="Keep the names of string features in the model.")] = True
-    seed: Annotated[int, typer.Option(help="Of folds, halves and random colors.")] = 0
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Keep within so much, such as 8G: rows are parsed into a cache on disk."),
-    ] = None
-    cache: Annotated[
-        str | None, typer.Option(help="The folder of that cache; by default in the user's.")
-    ] = None
-
-    @property
-    def settings(self) -> Settings:
-        """The flags as settings, checked."""
-        from chromatic.encoding.fitting import Settings
-
-        given = {field.name: getattr(self, field.name) for field in fields(Settings)}
-        given["max_colors"] = number_or_word(self.max_colors)
-        given["smoothing"] = number_or_word(self.smoothing, float)
-        return Settings(**given)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The flags as `ChromaticEncoder` names them."""
-        chosen = asdict(self.settings) | {
-            "dense_threshold": self.dense_threshold,
-            "min_count": self.min_count,
-            "names": self.names,
-        }
-        chosen["random_state"] = chosen.pop("seed")
-        return chosen
-
-    def check(self, *formats: str | None) -> None:
-        """Refuse, before any work, flags that make no sense, and what --memory cannot hold to."""
-        from chromatic.errors import InputError
-
-        settings = self.settings
-        if self.memory is None:
-            if self.cache is not None:
-                raise InputError("--cache is of no use without --memory; expected both, or neither")
-            return
-        settings.check_for_disk()
-        if self.values != "elide":
-            raise InputError(f"--values {self.values} needs all rows in memory; expected no --memory")
-        for format in formats:
-            if format in ("parquet", "npz"):
-                raise InputError(f"{format} is held as a whole; expected svmlight, vw, or no --memory")
-
-    @contextlib.contextmanager
-    def fit(self, train: list[str], reading: Reading) -> Iterator[Fitted]:
-        """Read data, say what was left out, and fit; the training rows are there within the block."""
-        from chromatic.encoding.fitting import as_zero_and_one, fit
-
-        settings = self.settings
-        with contextlib.ExitStack() as stack:
-            with reading.reader(train) as reader:
-                data = self._read(reader, train, stack)
-            say_what_was_left_out(data.left_out)
-            labels = data.rows.labels
-            y = None if labels is None else as_zero_and_one(labels)
-            yield fit(data, y, settings, reader.threads)
-
-    def _read(
-        self, reader: Reader, train: list[str], stack: contextlib.ExitStack
-    ) -> Dataset | StoredDataset:
-        learning: dict[str, Any] = {
-            "dense_threshold": self.dense_threshold,
-            "min_count": self.min_count,
-            "keep_names": self.names,
-            "keep_fields": self.coloring == "fields",
-        }
-        if self.memory is None:
-            return reader.read(train, values=self.values, **learning)
-        from chromatic.data.stored import limited, read_stored
-
-        return read_stored(reader, train, stack.enter_context(limited(self.memory, self.cache)), **learning)
+        "features": option(
+            "--features",
+            words=("auto", "integer", "string"),
+            default="auto",
+            section="Reading",
+            help="The features of text: integer (anything else is an error), string, or told by the data.",
+        ),
+        "label": option(
+            "--label",
+            section="Reading",
+            help="The column of a table that has the labels; by default 'label'.",
+        ),
+        "on_bad_line": option(
+            "--on-bad-line",
+            words=("raise", "skip"),
+            default="raise",
+            section="Reading",
+            help="What a bad line does: end the command with an error, or be skipped and counted.",
+        ),
+    },
+)
 
 
 @dataclass(frozen=True)
 class Engine:
-    """The flags that say where a command runs."""
+    """Where a command runs."""
 
-    engine: Annotated[
-        str,
-        typer.Option(help="local, or spark: then data is Parquet, on any path of Spark's."),
-    ] = "local"
-    master: Annotated[
-        str | None,
-        typer.Option(help="Spark's master, as in spark://host:7077; by default as configured."),
-    ] = None
-    input_col: Annotated[str, typer.Option(help="With spark, the column of features.")] = "features"
+    engine: str
+    master: str | None
+    input_col: str
 
     @property
     def is_spark(self) -> bool:
-        from chromatic.errors import InputError
-
-        if self.engine not in ("local", "spark"):
-            raise InputError(f"the engine is {self.engine!r}; expected local or spark")
         return self.engine == "spark"
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """A command in whose signature a parameter of a class of flags becomes those flags.
-
-    typer reads flags from signatures; so that each is written once, commands take groups of them.
-    """
-    groups, parameters = {}, []
-    hints = get_type_hints(command, include_extras=True)
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            flags = get_type_hints(hints[name], include_extras=True)
-            parameters += [
-                inspect.Parameter(
-                    flag.name, parameter.kind, default=flag.default, annotation=flags[flag.name]
-                )
-                for flag in fields(hints[name])
-            ]
-        else:
-            parameters.append(parameter.replace(annotation=hints[name]))
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        if Reading in groups.values():
-            _start_numba()
-        for name, group in groups.items():
-            given[name] = group(**{flag.name: given.pop(flag.name) for flag in fields(group)})
-        command(**given)
-
-    parameters.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+engine = _gathered(
+    "engine",
+    Engine,
+    {
+        "engine": option(
+            "--engine",
+            words=("local", "spark"),
+            default="local",
+            section="Engine",
+            help="Where the command runs; with spark, data is Parquet, on any path that Spark knows.",
+        ),
+        "master": option(
+            "--master",
+            section="Engine",
+            help="The master of Spark, such as spark://host:7077; by default as configured.",
+        ),
+        "input_col": option(
+            "--input-col",
+            default="features",
+            section="Engine",
+            help="With spark, the column of features.",
+        ),
+    },
+)
 
 
-def _start_numba() -> None:
-    """Import Numba without scipy.linalg, which it asks for BLAS: no kernel of ours needs it.
-
-    That is a seventh of what a command takes to start. Only commands may do it: in a user's process,
-    other kernels may call np.dot.
-    """
-    asked = "scipy.linalg.cython_blas"
-    if "numba" in sys.modules or asked in sys.modules:
-        return
-    sys.modules[asked] = None  # type: ignore[assignment]
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        del sys.modules[asked]
+def inputs(name: str = "inputs") -> Decorator:
+    """Add the files that a command reads."""
+    return argument(name, "Files, one data set in their order; - is standard input.", several=True)
 
 
-@contextlib.contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Any]:
-    """A bar of bytes on a terminal, and nothing on a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.advance(task, count)
+model = argument("model", "A model file that `chromatic fit` wrote.")
 
 
-def number_or_word(text: str | None, kind: type[Any] = int) -> Any:
-    """A flag that takes a number or a word; what is neither number nor known is refused later."""
-    try:
-        return None if text is None else kind(text)
-    except ValueError:
-        return text
+def output(sentence: str, *aliases: str, **others: Any) -> Decorator:
+    """Add `-o` and `--output`, required where there is no default."""
+    others.setdefault("required", "default" not in others)
+    return option("-o", "--output", *aliases, "output", help=sentence, section="Output", **others)
 
 
-def size_of(data: Dataset) -> dict[str, Any]:
-    """The paper's figures of a data set; those of nnz are of sparse features only."""
-    if data.rows.labels is None:
-        log.warning("the rows have no labels; in a table, --label names their column")
-    if not len(data.vocabulary) and data.vocabulary.dense_names:
-        log.warning("all features are dense; a higher --dense-threshold makes them sparse")
-    return {
-        "rows": data.rows.n_rows,
-        "dense_features": len(data.vocabulary.dense_names),
-        "sparse_features": len(data.vocabulary),
-        "avg_nnz": data.rows.average_nnz,
-        "max_nnz": data.rows.largest_nnz,
-    }
-
-
-def show(figures: dict[str, Any], as_json: bool) -> None:
-    """Print figures, a line each or as JSON."""
-    if as_json:
-        print(json.dumps(figures))
-        return
-    width = max([22, *(len(name) + 1 for name in figures)])
-    for name, value in figures.items():
-        print(f"{name.replace('_', ' '):<{width}}{shown(value):>15}")
-
-
-def shown(value: Any) -> str:
-    """A figure as people write it."""
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
-        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def say_what_was_left_out(what: LeftOut) -> None:
-    """Nothing is dropped silently."""
-    for sentence in what.sentences():
-        log.warning(sentence)
+to = option(
+    "--to",
+    words=WRITE_FORMATS,
+    section="Output",
+    help="The format to write; by default told by the suffix.",
+)
+as_json = option("--json", "as_json", is_flag=True, default=False, section="Output", help="Print JSON.")

@@ -3,41 +3,63 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from typing import Annotated
-
-import typer
+from functools import partial
+from typing import TYPE_CHECKING
 
 from chromatic.cli import options
 
+if TYPE_CHECKING:
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
 
+log = logging.getLogger("chromatic")
+
+
+@options.argument("name", "Which; without a name, they are listed.", required=False)
+@options.option("--train", help="A file of your own to train on.")
+@options.option("--test", help="The file to test on.")
+@options.option(
+    "--shape",
+    several=True,
+    help="Synthetic rows in the shape of url, kdda, kddb or kdd12; several times: each.",
+)
+@options.option(
+    "--data",
+    several=True,
+    help="A set of the paper, in the cache; by default all of its sets that are there.",
+)
+@options.option(
+    "--rows",
+    number=int,
+    help="Of a shape, how many (20,000); else at most so many, around the cut in time.",
+)
+@options.output(
+    "The folder to write to; results in it are not computed again.", "--out", default="reproduced"
+)
+@options.as_json
+@options.parameters("threads")
+@options.reading
 def reproduce(
-    reading: options.Reading,
-    name: Annotated[str | None, typer.Argument(help="Which; without a name, they are listed.")] = None,
-    train: Annotated[str | None, typer.Option(help="A file of your own to train on.")] = None,
-    test: Annotated[str | None, typer.Option(help="The file to test on.")] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(help="Synthetic rows in the shape of url, kdda, kddb or kdd12; several times: each."),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(help="A set of the paper, in the cache; by default all of its sets that are there."),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(help="Of a shape, how many (20,000); else at most so many, around the cut in time."),
-    ] = None,
-    out: Annotated[
-        str, typer.Option(help="The folder to write to; results in it are not computed again.")
-    ] = ("reproduced"),
-    json_: options.Json = False,
+    name: str | None,
+    train: str | None,
+    test: str | None,
+    *,
+    shape: list[str],
+    data: list[str],
+    rows: int | None,
+    output: str,
+    as_json: bool,
+    settings: Settings,
+    reading: Reading,
 ) -> None:
     """Reproduce a table or a figure of the paper: results, a table beside the paper's numbers, a figure.
 
     Example: chromatic reproduce fig-linear --shape kdda --rows 50000
     """
     from chromatic.errors import InputError
+    from chromatic.jobs import opened
     from chromatic.lab.experiments.data import sources
     from chromatic.lab.experiments.frame import reproduce as run
     from chromatic.lab.experiments.registry import EXPERIMENTS, experiment_of
@@ -50,9 +72,10 @@ def reproduce(
     if (train is None) != (test is None):
         raise InputError("one of --train and --test is given; expected both")
     files = None if train is None or test is None else (train, test)
-    chosen = sources(experiment.sets, files=files, shapes=shape or (), names=data or (), rows=rows)
-    outcome = run(experiment, chosen, out, reading.reader, _tell)
-    if json_:
+    chosen = sources(experiment.sets, files=files, shapes=shape, names=data, rows=rows)
+    reader_of = partial(opened, reading=reading, threads=settings.threads)
+    outcome = run(experiment, chosen, output, reader_of, _tell)
+    if as_json:
         told = [{"data": one.name, "about": one.about, "records": one.records} for one in outcome.findings]
         print(json.dumps({"experiment": name, "found": told, "files": outcome.files}))
         return
@@ -66,4 +89,4 @@ def _tell(line: str) -> None:
     if sys.stderr.isatty():
         print(line, file=sys.stderr)
     else:
-        options.log.info("%s", line)
+        log.info("%s", line)

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from chromatic.cli import options
 
-from chromatic.cli import on_spark, options
+if TYPE_CHECKING:
+    from chromatic.jobs import Reading
+    from chromatic.parameters import Settings
 
 
+@options.model
+@options.inputs()
+@options.output("The file to write; - is standard output.")
+@options.to
+@options.parameters("threads")
+@options.reading
+@options.engine
 def transform(
-    model: Annotated[str, typer.Argument(help="A model file that `chromatic fit` wrote.")],
-    inputs: options.Inputs,
-    output: options.Output,
-    reading: options.Reading,
+    model: str,
+    inputs: list[str],
+    output: str,
+    to: str | None,
+    *,
+    settings: Settings,
+    reading: Reading,
     engine: options.Engine,
-    to: options.To = None,
 ) -> None:
     """Write rows as the columns that a model has learned.
 
     Example: chromatic transform model.chroma test.svm.gz -o test-columns.svm
     """
-    from chromatic._files import check_target
-    from chromatic.data.writers import format_to_write
+    from chromatic import jobs
     from chromatic.modelfile import load
 
     if engine.is_spark:
-        on_spark.transform(model, inputs, output, to, reading, engine)
+        jobs.check_for_spark(reading, to, settings)
+        _transform_on_spark(model, inputs, output, reading.label, engine)
         return
-    to = format_to_write(output, to)
-    check_target(output)
-    reading.transform(inputs, load(model).encoding, output, to)
+    target = jobs.target_of(output, to)
+    jobs.transform_files(inputs, load(model), target, reading, settings.threads)
+
+
+def _transform_on_spark(
+    model: str, inputs: list[str], output: str, label: str | None, engine: options.Engine
+) -> None:
+    from chromatic.spark import check_installed
+
+    check_installed()
+    from chromatic.spark import commands
+
+    commands.transform(
+        model,
+        inputs,
+        output,
+        features=engine.input_col,
+        label=label or "label",
+        master=engine.master,
+    )

@@ -8,7 +8,8 @@ import tempfile
 import time
 from typing import Any
 
-from chromatic.cli import options
+from chromatic.parameters import Settings
+from chromatic.registry import ENCODINGS
 
 ROWS = 60
 
@@ -20,8 +21,6 @@ def warmup() -> None:
 
     Example: chromatic warmup
     """
-    from chromatic.encoding.fitting import ENCODINGS
-
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for integers in (True, False):
@@ -47,19 +46,17 @@ def _lines(integers: bool) -> list[str]:
 
 
 def _run(train: str, folder: str, encoding: str) -> None:
-    """The main way, as commands go it."""
-    from chromatic.cli.fit import encode
-    from chromatic.cli.transform import transform
+    """Go the main way, as commands do."""
+    from chromatic import jobs
     from chromatic.encoding.one import RowEncoder
     from chromatic.modelfile import load
 
-    reading = options.Reading()
-    encode([train], [train], folder, options.Fitting(encoding=encoding), reading, None)
-    model = os.path.join(folder, "model.chroma")
-    transform(model, [train], os.path.join(folder, "again.vw"), reading, options.Engine(), None)
-    fitted = load(model).encoding
-    rows = RowEncoder(fitted)
-    rows.encode([100, 200] if fitted.vocabulary.integers else ["f100", "f200"])
+    reading = jobs.Reading()
+    jobs.encode_files([train], [train], folder, settings=Settings(encoding=encoding), reading=reading)
+    model = load(os.path.join(folder, "model.chroma"))
+    jobs.transform_files([train], model, jobs.target_of(os.path.join(folder, "again.vw")), reading)
+    integers = model.encoding.vocabulary.integers
+    RowEncoder(model.encoding).encode([100, 200] if integers else ["f100", "f200"])
 
 
 def _kernels() -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import Any
 from chromatic._threads import ordered_map
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.vocabulary import check_known
 from chromatic.data.writers import TEXT, write, write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.protocol import Encoding
@@ -26,12 +27,21 @@ def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, thr
         write(list(batches), path, to, threads)
 
 
-def transform_files(reader: Reader, paths: list[str], encoding: Encoding, output: str, to: str) -> LeftOut:
-    """Write the rows of files as columns; what reading left out."""
+def transform_files(
+    reader: Reader,
+    paths: list[str],
+    encoding: Encoding,
+    output: str,
+    to: str,
+    *,
+    handle_unknown: str = "ignore",
+) -> LeftOut:
+    """Write the rows of files as columns, and return what reading left out."""
     left_out = LeftOut()
 
     def encode(batch: Batch) -> tuple[Encoded, Any]:
         rows = encoding.vocabulary.encode([batch])
+        check_known(rows, handle_unknown)
         return encoding.encode(rows), rows.labels
 
     def counted(batches: Iterable[Batch]) -> Iterator[Batch]:

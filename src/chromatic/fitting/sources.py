@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from chromatic._threads import ordered_map, thread_count
 from chromatic.coloring import Coloring, Request, color, represent
-from chromatic.coloring.request import check_for_disk
+from chromatic.coloring.request import check_for_disk as check_coloring_for_disk
 from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.batch import Batch, LeftOut, have_labels
 from chromatic.data.reader import Dataset, Reader
@@ -83,6 +83,9 @@ class LocalSource(Source):
         self.threads = thread_count(threads)
         self._is_resolved = False
         self.folds: Folds | None = None
+
+    def read(self) -> None:
+        """Read what is not read yet; else it is read when it is needed."""
 
     @property
     def data(self) -> Dataset | StoredDataset:
@@ -237,7 +240,7 @@ class DiskSource(LocalSource):
         y: npt.NDArray[Any] | None = None,
     ) -> None:
         super().__init__(None, y, threads=reader.n_jobs)
-        self._read = lambda: read_stored(
+        self._read_stored = lambda: read_stored(
             reader,
             paths,
             limit,
@@ -251,8 +254,18 @@ class DiskSource(LocalSource):
     def data(self) -> Dataset | StoredDataset:
         """The coded rows: labels are among them, so that they are read as soon as one asks for anything."""
         if self._data is None:
-            self._data = self._read()
+            self._data = self._read_stored()
         return self._data
+
+    def read(self) -> None:
+        self._data = self.data
+
+
+def check_for_disk(settings: Settings) -> None:
+    """Refuse what cannot be fitted to rows that memory does not hold."""
+    check_coloring_for_disk(settings.coloring, settings.min_edge_count)
+    if settings.values == "distinct":
+        raise InputError("values is 'distinct', which needs all rows in memory; expected elide, or no memory")
 
 
 @contextlib.contextmanager

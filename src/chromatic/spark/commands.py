@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, as_params
+from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, params_of
 from chromatic.spark.files import check_target, replacing
 from chromatic.spark.session import session
 

@@ -5,7 +5,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from chromatic.cli.main import app
 from chromatic.data.reader import Reader

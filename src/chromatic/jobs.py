@@ -1,0 +1,226 @@
+"""Whole jobs on files: read them, fit, write columns and models. Commands and Spark call these functions.
+
+What only some jobs need is imported by their functions: a command that only reads starts sooner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from chromatic._files import check_target
+from chromatic._threads import thread_count
+from chromatic.data import Dataset, Reader
+from chromatic.data.batch import LeftOut
+from chromatic.data.source import SUFFIXES, Progress, total_size
+from chromatic.data.writers import format_to_write
+from chromatic.errors import InputError, in_file
+from chromatic.parameters import Settings
+
+if TYPE_CHECKING:
+    from chromatic.data.vocabulary import Vocabulary
+    from chromatic.fitting import Fitted
+    from chromatic.model import Model
+
+log = logging.getLogger("chromatic")
+
+# What is done and the bytes that it takes, to a callback that is told of bytes, or None.
+Bar = Callable[[str, int | None], AbstractContextManager[Progress | None]]
+
+
+def no_bar(what: str, total: int | None) -> AbstractContextManager[None]:
+    """Show nothing."""
+    return contextlib.nullcontext()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read."""
+
+    format: str | None = None
+    features: str = "auto"
+    label: str | None = None
+    on_bad_line: str = "raise"
+    bar: Bar = no_bar  # shows how far the reading is
+
+
+class Target(NamedTuple):
+    """A file to write, and its format."""
+
+    path: str
+    format: str
+
+
+def check_paths(paths: list[str]) -> None:
+    """Refuse files that are not there, before the work on others."""
+    if paths.count("-") > 1:
+        raise InputError("standard input (-) is named twice; expected it once at most")
+    for path in paths:
+        if path != "-" and not os.path.exists(path):
+            raise in_file(path, None, "no such file; check the path")
+
+
+def target_of(path: str, format: str | None = None) -> Target:
+    """Return a file to write; refuse one whose format or folder is wrong."""
+    target = Target(path, format_to_write(path, format))
+    check_target(path)
+    return target
+
+
+def check_fit(settings: Settings, *targets: Target) -> None:
+    """Refuse what cannot be fitted or written within a limit of memory."""
+    if settings.memory is None:
+        return
+    from chromatic.fitting.sources import check_for_disk
+
+    check_for_disk(settings)
+    for target in targets:
+        if target.format in ("parquet", "npz"):
+            raise InputError(f"{target.format} is held as a whole; expected svmlight, vw, or no --memory")
+
+
+def check_for_spark(reading: Reading, to: str | None, settings: Settings) -> None:
+    """Refuse flags that Spark cannot serve."""
+    for flag, format in (("--format", reading.format), ("--to", to)):
+        if format not in (None, "parquet"):
+            raise InputError(
+                f"{flag} is {format}, and --engine spark reads and writes parquet; expected parquet, or "
+                "--engine local"
+            )
+    for flag, given, served in (
+        ("--features", reading.features, "auto"),
+        ("--on-bad-line", reading.on_bad_line, "raise"),
+        ("--values", settings.values, "elide"),
+    ):
+        if given != served:
+            raise InputError(f"{flag} is {given}; expected {served} with --engine spark, or --engine local")
+
+
+@contextlib.contextmanager
+def opened(paths: list[str], reading: Reading, threads: int | None = None) -> Iterator[Reader]:
+    """Give a reader of these files that shows how far it is; refuse files that are not there."""
+    check_paths(paths)
+    with reading.bar("reading", total_size(paths)) as progress:
+        yield Reader(
+            format=reading.format,
+            features=reading.features,
+            label=reading.label,
+            on_bad_line=reading.on_bad_line,
+            n_jobs=threads,
+            progress=progress,
+        )
+
+
+def read(paths: list[str], reading: Reading, settings: Settings) -> Dataset:
+    """Read files into memory and learn their vocabulary; warn of what was left out."""
+    with opened(paths, reading, settings.threads) as reader:
+        data = reader.read(paths, values=settings.values, **_learning(settings))
+    warn_of(data.left_out)
+    return data
+
+
+def code(paths: list[str], vocabulary: Vocabulary, reading: Reading, threads: int | None = None) -> Dataset:
+    """Read files by a vocabulary; warn of what was left out."""
+    with opened(paths, reading, threads) as reader:
+        data = reader.read(paths, vocabulary=vocabulary)
+    warn_of(data.left_out)
+    return data
+
+
+@contextlib.contextmanager
+def fit_files(train: list[str], settings: Settings, reading: Reading) -> Iterator[Fitted]:
+    """Fit to files; the training rows, in memory or on disk, are there within the block."""
+    from chromatic.fitting import fit
+    from chromatic.fitting.sources import source_of_files
+
+    with contextlib.ExitStack() as stack:
+        with opened(train, reading, settings.threads) as reader:
+            source = stack.enter_context(source_of_files(reader, train, settings))
+            source.read()  # while the bar is shown
+        yield fit(source, settings)
+
+
+def _learning(settings: Settings) -> dict[str, Any]:
+    """Return how a vocabulary is learned, as readers name it."""
+    return {
+        "dense_threshold": settings.dense_threshold,
+        "min_count": settings.min_count,
+        "keep_names": settings.names,
+        "keep_fields": settings.coloring == "fields",
+    }
+
+
+def write_training_rows(fitted: Fitted, target: Target, threads: int | None = None) -> None:
+    """Write the rows to train on, and warn where they are not all."""
+    from chromatic.encoding.files import write_columns
+
+    if fitted.trains is not None:
+        left, of = int(fitted.trains.sum()), len(fitted.trains)
+        log.warning("wrote the %s of %s rows that are left to train on", f"{left:,}", f"{of:,}")
+    write_columns(fitted.to_train_on(), *target, thread_count(threads))
+
+
+def model_of(fitted: Fitted, reading: Reading) -> Model:
+    """Return what was fitted as a model, whole."""
+    from chromatic.model import Input, Model
+
+    input = Input("files", label=reading.label)
+    return Model(fitted.encoding, fitted.settings.kept, input, fitted.trains)
+
+
+def save_model(model: Model, path: str) -> None:
+    """Write a model file, with the names of features where its parameters say so."""
+    from chromatic.modelfile import save
+
+    save(model, path, names=model.parameters["names"])
+
+
+def transform_files(
+    paths: list[str], model: Model, target: Target, reading: Reading, threads: int | None = None
+) -> None:
+    """Write the rows of files as columns; unknown features are refused where the model says so."""
+    from chromatic.encoding.files import transform_files
+
+    handle_unknown = model.parameters.get("handle_unknown", "ignore")
+    with opened(paths, reading, threads) as reader:
+        left_out = transform_files(reader, paths, model.encoding, *target, handle_unknown=handle_unknown)
+    warn_of(left_out)
+
+
+def encode_files(
+    train: list[str],
+    test: list[str],
+    folder: str,
+    *,
+    settings: Settings,
+    reading: Reading,
+    to: str | None = None,
+) -> None:
+    """Fit to training files; write the model, the training rows and the test rows to a folder."""
+    to = format_to_write("train.svm", to)
+    suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
+    model_path = os.path.join(folder, "model.chroma")
+    train_rows, test_rows = (Target(os.path.join(folder, name + suffix), to) for name in ("train", "test"))
+    check_fit(settings, train_rows)
+    check_paths([*train, *test])
+    if os.path.isfile(folder):
+        raise InputError(f"{folder}: is a file; expected a folder to write to")
+    os.makedirs(folder, exist_ok=True)
+    for path in (model_path, train_rows.path, test_rows.path):
+        check_target(path)
+    with fit_files(train, settings, reading) as fitted:
+        write_training_rows(fitted, train_rows, settings.threads)
+        model = model_of(fitted, reading)
+        transform_files(test, model, test_rows, reading, settings.threads)
+        save_model(model, model_path)
+
+
+def warn_of(left_out: LeftOut) -> None:
+    """Say what reading left out: nothing is dropped in silence."""
+    for sentence in left_out.sentences():
+        log.warning(sentence)
