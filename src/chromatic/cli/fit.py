@@ -70,7 +70,7 @@ def _fit_on_spark(
         train,
         output,
         encoded,
-        parameters={name: value for name, value in settings.kept.items() if name != "values"},
+        settings=settings,
         features=engine.input_col,
         label=label or "label",
         master=engine.master,

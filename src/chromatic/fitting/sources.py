@@ -265,7 +265,9 @@ def check_for_disk(settings: Settings) -> None:
     """Refuse what cannot be fitted to rows that memory does not hold."""
     check_coloring_for_disk(settings.coloring, settings.min_edge_count)
     if settings.values == "distinct":
-        raise InputError("values is 'distinct', which needs all rows in memory; expected elide, or no memory")
+        raise InputError(
+            "values is 'distinct', which needs all rows in memory; expected elide, or no memory"
+        )
 
 
 @contextlib.contextmanager

@@ -12,14 +12,17 @@ import numpy as np
 from chromatic._files import replacing
 from chromatic.data.memory import batches_of
 from chromatic.encoding.explain import explain
-from chromatic.encoding.fitting import Settings, SubmodularEncoding, fit
+from chromatic.encoding.information import Information
+from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
+from chromatic.fitting import LocalSource, fit
 from chromatic.lab.datasets.npm import NamedRows, load_npm_names
 from chromatic.learn.encoders import Split
 from chromatic.learn.evaluate import Result, evaluate
-from chromatic.modelfile import Model, save
+from chromatic.model import Model
+from chromatic.modelfile import save
+from chromatic.parameters import Settings
 from chromatic.report.figures import BLUE, GRAY, GREEN, ORANGE, RED, write_figures
-from chromatic.report.information import Information, information
 from chromatic.report.page import report
 
 BUDGETS = (256, 1024)
@@ -69,8 +72,8 @@ def run(out: str, threads: int, say: Callable[[str], None]) -> None:
             f"{ENCODERS[result['encoder']]:<30}{result['budget'] or '':>8}{result['columns']:>10,}"
             f"{result['log_loss']:>10.4f}{result['auc']:>8.4f}{seconds:>9.1f}"
         )
-    encoding = fit(split.train, split.y, Settings(BUDGETS[0]), threads).encoding
-    assert isinstance(encoding, SubmodularEncoding)
+    source = LocalSource(split.train, split.y, threads=threads)
+    encoding = fit(source, Settings(BUDGETS[0])).encoding
     say(
         f"\nFeatures that never meet in a row share a color: {n_features:,} features, "
         f"{encoding.coloring.n_colors} colors.\nThe labels then group the features of each color by how "
@@ -92,8 +95,7 @@ def run(out: str, threads: int, say: Callable[[str], None]) -> None:
 def read(threads: int = 1) -> Split:
     """Return the names that come with the package, as rows of strings."""
     train, test = load_npm_names()
-    limits = {"dense_threshold": 0.1, "min_count": 1}
-    return Split.of([_batch(train)], [_batch(test)], limits, threads)
+    return Split.of([_batch(train)], [_batch(test)], {}, threads)
 
 
 def compare(split: Split, threads: int = 1) -> Iterator[Result]:
@@ -103,19 +105,12 @@ def compare(split: Split, threads: int = 1) -> Iterator[Result]:
         yield from evaluate(split, [encoder], ["lr"], BUDGETS, **options)
 
 
-def most_telling(encoding: SubmodularEncoding, count: int) -> list[int]:
-    """The columns that tell most of the label: many rows, and a rate far from the overall one."""
-    counts, columns = encoding.vocabulary.counts, encoding.columns
-    there = columns >= 0
-    rows, positives = (
-        np.bincount(columns[there], weights[there], minlength=encoding.codebook.n_columns)
-        for weights in (counts, counts * encoding.codebook.rates)
-    )
-    surprise = rows * (positives / np.maximum(rows, 1) - encoding.codebook.prior) ** 2
-    return [int(column) for column in np.argsort(-surprise, kind="stable")[:count]]
+def most_telling(encoding: Encoding, count: int) -> list[int]:
+    """Return the columns that tell most of the label."""
+    return np.argsort(-encoding.column_facts().strength, kind="stable")[:count].tolist()
 
 
-def write_report(split: Split, encoding: SubmodularEncoding, folder: str, threads: int = 1) -> list[str]:
+def write_report(split: Split, encoding: Encoding, folder: str, threads: int = 1) -> list[str]:
     """Write the model and its report; their paths."""
     paths = [os.path.join(folder, name) for name in ("model.chroma", "report.html")]
     model = Model(encoding, {"budget": BUDGETS[0]})
@@ -125,9 +120,10 @@ def write_report(split: Split, encoding: SubmodularEncoding, folder: str, thread
     return paths
 
 
-def draw(results: list[Result], encoding: SubmodularEncoding, base: float, folder: str) -> list[str]:
+def draw(results: list[Result], encoding: Encoding, base: float, folder: str) -> list[str]:
     """Three figures: what the table says, information against columns, and the sizes of the colors."""
-    curve = information(encoding)
+    curve = encoding.information()
+    assert curve is not None
     drawings = {
         "log-loss": lambda axes: _draw_losses(axes, results, base),
         "information": lambda axes: _draw_information(axes, curve),
@@ -160,7 +156,7 @@ def _draw_information(axes: Any, curve: Information) -> None:
     axes.legend(loc="lower right")
 
 
-def _draw_colors(axes: Any, encoding: SubmodularEncoding) -> None:
+def _draw_colors(axes: Any, encoding: Encoding) -> None:
     coloring = encoding.coloring
     sizes = -np.sort(-coloring.sizes)
     axes.bar(np.arange(len(sizes)), sizes, color=BLUE, width=1.0)

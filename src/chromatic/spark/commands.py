@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from chromatic.parameters import Settings
 from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, params_of
 from chromatic.spark.files import check_target, replacing
 from chromatic.spark.session import session
@@ -20,7 +20,8 @@ def fit(
     train: list[str],
     output: str,
     encoded: str | None,
-    parameters: dict[str, Any],
+    *,
+    settings: Settings,
     features: str,
     label: str,
     master: str | None,
@@ -31,14 +32,14 @@ def fit(
             check_target(opened, encoded, overwrite=False)
         frame = _read(opened, train, features, label)
         columns = {"inputCol": features, "labelCol": label, "outputCol": OUTPUT}
-        model = ChromaticEstimator(**columns, **as_params(parameters)).fit(frame)
+        model = ChromaticEstimator(**columns, **params_of(settings)).fit(frame)
         if encoded is not None:
             _write(opened, model.transformTraining(frame), features, encoded)
         model.writeFile(output)
 
 
 def transform(
-    model: str, inputs: list[str], output: str, features: str, label: str, master: str | None
+    model: str, inputs: list[str], output: str, *, features: str, label: str, master: str | None
 ) -> None:
     """Write rows as the columns of a model."""
     with session(master) as opened:

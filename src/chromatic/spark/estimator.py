@@ -294,13 +294,13 @@ class _ModelReader(MLReader[ChromaticModel]):
 
 
 def _of_file(read: FittedModel) -> ChromaticModel:
-    """A model with the parameters of its file; columns have their default names."""
+    """Return a model with the parameters of its file; columns have their default names."""
     model = ChromaticModel(read.encoding)
-    given = as_params(read.parameters)
-    return model._set(**{name: value for name, value in given.items() if model.hasParam(name)})
+    kept = {one.spark: read.parameters.get(one.python) for one in PARAMETERS}
+    return model._set(**{name: value for name, value in kept.items() if value is not None})
 
 
-def as_params(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters by their names in Spark; those that are None stay unset."""
-    names = {one.python: one.spark for one in PARAMETERS}
-    return {names.get(name, name): value for name, value in parameters.items() if value is not None}
+def params_of(settings: Settings) -> dict[str, Any]:
+    """Return settings by their names in Spark; those that are None stay unset."""
+    given = {one.spark: getattr(settings, one.name) for one in PARAMETERS}
+    return {name: value for name, value in given.items() if value is not None}

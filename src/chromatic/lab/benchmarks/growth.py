@@ -15,6 +15,7 @@ from chromatic._files import peak_memory, used_memory
 from chromatic.errors import InputError
 from chromatic.lab.benchmarks.data import Files, head, size_of
 from chromatic.lab.benchmarks.measure import Say, Size, forget_peak, in_child, machine
+from chromatic.parameters import Settings
 
 SHARES = (8, 4, 2, 1)  # of the rows, one of so many
 STAGES = (
@@ -117,29 +118,22 @@ def _main_way(train: str, test: str, folder: str, threads: int, clock: _Clock) -
     from chromatic.data import Reader
     from chromatic.data.reader import Dataset
     from chromatic.data.vocabulary import learn
-    from chromatic.encoding import fitting
     from chromatic.encoding.files import transform_files, write_columns
+    from chromatic.fitting import LocalSource, fit
+
+    class Clocked(LocalSource):
+        def color(self, request: Any) -> Any:
+            clock.done("labels and quantizing")  # what a fit does before it colors
+            coloring = super().color(request)
+            clock.done("coloring")
+            return coloring
 
     reader = Reader(n_jobs=threads)
     batches = reader.batches(train)
     clock.done("parse")
     vocabulary, rows = learn(batches, threads=threads)
     clock.done("vocabulary and coding")
-    color_rows = fitting.color_rows
-
-    def clocked(*args: Any, **options: Any) -> Any:
-        clock.done("labels and quantizing")  # what a fit does before it colors
-        coloring = color_rows(*args, **options)
-        clock.done("coloring")
-        return coloring
-
-    assert rows.labels is not None
-    fitting.color_rows = clocked
-    try:  # this process is there for nothing else
-        y = fitting.as_zero_and_one(rows.labels)
-        fitted = fitting.fit(Dataset(rows, vocabulary), y, fitting.Settings(), threads)
-    finally:
-        fitting.color_rows = color_rows
+    fitted = fit(Clocked(Dataset(rows, vocabulary), threads=threads), Settings())
     clock.done("labels and quantizing")
     train_columns, test_columns = (os.path.join(folder, f"{name}.svm") for name in ("train", "test"))
     write_columns(fitted.to_train_on(), train_columns, "svmlight", threads)

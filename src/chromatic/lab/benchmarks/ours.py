@@ -16,9 +16,10 @@ import numpy as np
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import transpose
-from chromatic.encoding.fitting import Fitted, Settings, as_zero_and_one, fit
+from chromatic.fitting import Fitted, LocalSource, fit
 from chromatic.lab.benchmarks.data import token_lists
 from chromatic.lab.benchmarks.measure import Figures, Run, status_mb
+from chromatic.parameters import Settings
 
 WATCH_SECONDS = 0.01  # at most between two looks at the memory of another process
 
@@ -79,7 +80,7 @@ def thinned(path: str, k: int, threads: int) -> Run:
 
 def quantized(path: str, categories: int, quantizer: str) -> Run:
     """A codebook of 1024 columns from many categories of 22 colors; the file plays no part."""
-    from chromatic.encoding.submodular import learn_codebook, merged
+    from chromatic.encoding.codebook import learn_codebook, merged
 
     def learn(coloring: Any, totals: Any, budget: int) -> None:
         categories = merged(coloring, totals)
@@ -119,8 +120,8 @@ def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, An
 
 def learned(path: str, threads: int) -> Run:
     """Colors, labels and quantizing: a fit, from rows that are read already."""
-    data, y = _labeled(path)
-    return lambda: fit(data, y, Settings(), threads)
+    data = Reader().read(path)
+    return lambda: fit(LocalSource(data, threads=threads), Settings())
 
 
 def encoded(path: str, threads: int) -> Run:
@@ -259,12 +260,6 @@ def _rows(path: str) -> Rows:
     return Reader().read(path, keep_names=False).rows
 
 
-def _labeled(path: str) -> tuple[Dataset, Any]:
-    data = Reader().read(path)
-    assert data.rows.labels is not None
-    return data, as_zero_and_one(data.rows.labels)
-
-
 def _fitted(path: str, threads: int) -> tuple[Dataset, Fitted]:
-    data, y = _labeled(path)
-    return data, fit(data, y, Settings(), threads)
+    data = Reader().read(path)
+    return data, fit(LocalSource(data, threads=threads), Settings())

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from chromatic.encoding.fitting import Settings
 from chromatic.lab.experiments.data import Data
 from chromatic.learn.encoders import fit_pair
 from chromatic.learn.evaluate import FIGURES, evaluate, measure
 from chromatic.learn.results import Record, Results
+from chromatic.parameters import Settings
 
 ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
 MOST_VARIABLES = 64

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from chromatic.encoding.fitting import Settings
 from chromatic.lab.experiments.cells import fitted
 from chromatic.lab.experiments.data import Data
 from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import SPARSE_SETS
 from chromatic.learn.results import Record, Results
+from chromatic.parameters import Settings
 from chromatic.report.figures import BLUE, GRAY, GREEN
 
 BUDGET = 1024
