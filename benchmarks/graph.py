@@ -53,25 +53,25 @@ def main():
     data = sys.argv[1] if len(sys.argv) > 1 else heavy_tail(60_000, 300_000, 25)
     threads = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     rows = Reader().read(data, keep_names=False).rows
-    columns = transpose(rows, threads)
+    transposed = transpose(rows, threads)
 
     def ours(max_k=1):
-        return count(rows, max_k, columns=columns, threads=threads)
+        return count(rows, max_k, transposed=transposed, threads=threads)
 
     histogram, degrees = by_sorting(rows)
     pairs = ours()
     np.testing.assert_array_equal(pairs.histogram[: len(histogram)], histogram)
     np.testing.assert_array_equal(pairs.degree(1), degrees)
     whole = ours(64)
-    thin(rows, 2, columns=columns, threads=threads)  # compiled before it is timed
-    hold_out(rows, whole, [2], columns=columns)
+    thin(rows, 2, transposed=transposed, threads=threads)  # compiled before it is timed
+    hold_out(rows, whole, [2], transposed=transposed)
     counting, for_64, sorting, thinning, holding = best_of(
         3,
         ours,
         lambda: ours(64),
         lambda: by_sorting(rows),
-        lambda: thin(rows, 2, columns=columns, threads=threads),
-        lambda: hold_out(rows, whole, columns=columns, threads=threads),
+        lambda: thin(rows, 2, transposed=transposed, threads=threads),
+        lambda: hold_out(rows, whole, transposed=transposed, threads=threads),
     )
     n_pairs = rows.pairs_per_row * rows.n_rows
     size = f"{n_pairs:,.0f} pairs, {pairs.n_edges:,} edges, {rows.n_features:,} features"

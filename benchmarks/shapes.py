@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from measure import best_of
 
-from chromatic.coloring import collisions, color, transpose
+from chromatic.coloring import Request, collisions, color, transpose
 from chromatic.data import Reader
 from chromatic.datasets.shapes import SHAPES
 from chromatic.datasets.synthetic import make
@@ -58,8 +58,8 @@ def measured(shape, rows, test_rows=5000):
         make(shape, f"{folder}/test.svm", test_rows, first=rows)
         data = Reader().read(f"{folder}/train.svm", keep_names=False)
         test = Reader().read(f"{folder}/test.svm", vocabulary=data.vocabulary)
-    columns = transpose(data.rows)
-    coloring = color(data.rows, "first-fit", columns=columns)
+    transposed = transpose(data.rows)
+    coloring = color(data.rows, Request("first-fit"), transposed=transposed)
     return Measured(
         rows,
         len(data.vocabulary.dense_names),
@@ -67,7 +67,7 @@ def measured(shape, rows, test_rows=5000):
         data.rows.average_nnz,
         data.rows.largest_nnz,
         data.rows.pairs_per_row,
-        count(data.rows, columns=columns).n_edges,
+        count(data.rows, transposed=transposed).n_edges,
         coloring.n_colors,
         collisions(test.rows, coloring).mean,
         data.rows.positive_rate,

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._files import replacing
-from chromatic.coloring import Coloring
-from chromatic.coloring.greedy import MOST_COLORS
+from chromatic.coloring import MOST_COLORS, Coloring
 from chromatic.data.hashing import hash_bytes
 from chromatic.data.names import Names
 from chromatic.data.values import ValueBins
@@ -56,9 +55,10 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
     _put_vocabulary(encoding.vocabulary, arrays, facts, names)
     coloring = encoding.coloring
     arrays["colors"] = coloring.colors
+    names_in_file = {"strategy": "fit"}  # what the format calls it
     facts["coloring"] = {
-        name: getattr(coloring, name)
-        for name in ("n_colors", "fit", "palette", "seed", "forced", "conflicts", "lower_bound")
+        names_in_file.get(name, name): getattr(coloring, name)
+        for name in ("n_colors", "strategy", "palette", "seed", "forced", "conflicts", "lower_bound")
     }
     if isinstance(encoding, SubmodularEncoding):
         book = encoding.codebook
@@ -300,16 +300,16 @@ def _coloring(facts: dict[str, Any], arrays: Arrays, vocabulary: Vocabulary) -> 
     _must(0 <= n_colors <= 2 * MOST_COLORS, f"there cannot be {n_colors} colors")
     _within(colors, 0, n_colors, "colors")
     return Coloring(
-        colors,
-        n_colors,
-        str(told["fit"]),
-        None if told["palette"] is None else int(told["palette"]),
-        int(told["seed"]),
-        int(told["forced"]),
-        int(told["conflicts"]),
-        int(told["lower_bound"]),
-        vocabulary.fingerprint,
-        np.zeros(len(colors), np.int32),
+        colors=colors,
+        n_colors=n_colors,
+        strategy=str(told["fit"]),
+        palette=None if told["palette"] is None else int(told["palette"]),
+        seed=int(told["seed"]),
+        forced=int(told["forced"]),
+        conflicts=int(told["conflicts"]),
+        lower_bound=int(told["lower_bound"]),
+        vocabulary=vocabulary.fingerprint,
+        forbidden=np.zeros(len(colors), np.int32),
     )
 
 

@@ -41,11 +41,11 @@ def transposed(path: str, threads: int) -> Run:
 
 def colored(path: str, coloring: str, max_colors: int | str) -> Run:
     """Colors, from rows that are transposed already."""
-    from chromatic.coloring import color
+    from chromatic.coloring import Request, color
 
     rows = _rows(path)
-    columns = transpose(rows)
-    return lambda: color(rows, coloring, max_colors, columns=columns)
+    transposed = transpose(rows)
+    return lambda: color(rows, Request(coloring, max_colors), transposed=transposed)
 
 
 def quantized(path: str, categories: int, quantizer: str) -> Run:
@@ -63,7 +63,8 @@ def quantized(path: str, categories: int, quantizer: str) -> Run:
 
 def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, Any]:
     """A coloring, and packed counts with a tail heavier than that of names, with rates of all kinds."""
-    from chromatic.coloring import Coloring
+    from chromatic.coloring import Request
+    from chromatic.coloring.coloring import coloring_of
     from chromatic.encoding.statistics import packed
 
     random = np.random.default_rng(seed)
@@ -72,8 +73,8 @@ def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, An
     colors = random.integers(0, n_colors, categories).astype(np.int32)
     rows = int(np.bincount(colors, counts).max()) + 1000
     all_positives = int(np.bincount(colors, positives).max()) + 250
-    forbidden = np.zeros(categories, np.int32)
-    coloring = Coloring(colors, n_colors, "balanced", n_colors, 0, 0, 0, 1, 0, forbidden)
+    request = Request("balanced", n_colors)
+    coloring = coloring_of(request, colors, n_colors, lower_bound=1, vocabulary=0)
     return coloring, packed(np.append(positives, all_positives), np.append(counts, rows))
 
 

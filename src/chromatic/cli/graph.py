@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,161 +11,227 @@ import typer
 from chromatic.cli import options
 
 if TYPE_CHECKING:
-    from chromatic.coloring import Coloring, Columns
+    from chromatic.coloring import Coloring, Request, Transposed
     from chromatic.data import Rows
     from chromatic.graph.study import Study
 
 MAX_K = 64  # of figures
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The flags that say how features are colored."""
+
+    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or uniform.")] = "balanced"
+    max_colors: Annotated[
+        str,
+        typer.Option(help="A number, or proper: as many as needed (random: twice what balanced needs)."),
+    ] = "proper"
+    min_edge_count: Annotated[
+        int, typer.Option(help="Pairs of features seen in fewer rows may share a color.")
+    ] = 1
+    order: Annotated[
+        str,
+        typer.Option(help="Of first-fit, balanced, random: count, degree, largest-first, smallest-last."),
+    ] = "count"
+    seed: Annotated[int, typer.Option(help="For random and uniform colorings.")] = 0
+
+    @property
+    def request(self) -> Request:
+        """The request; its palette is still to be found where a random coloring is to be proper."""
+        from chromatic.coloring import Request
+        from chromatic.errors import InputError
+
+        palette: int | str = options.number_or_word(self.max_colors)
+        if palette != "proper" and not isinstance(palette, int):
+            raise InputError(f"max_colors is {self.max_colors!r}; expected a number, or proper")
+        return Request(
+            strategy=self.coloring,
+            palette=1 if self._palette_is_open else palette,
+            seed=self.seed,
+            min_edge_count=self.min_edge_count,
+            order=self.order,
+        )
+
+    @property
+    def _palette_is_open(self) -> bool:
+        return self.coloring == "random" and self.max_colors == "proper"
+
+    def color(self, rows: Rows, transposed: Transposed, threads: int) -> tuple[Coloring, dict[str, Any]]:
+        """Color rows; return the coloring, and what it promises."""
+        from chromatic.coloring import color
+
+        request = self.request
+        if request.strategy == "uniform":
+            return _color_uniformly(rows, request, transposed, threads)
+        if self._palette_is_open:
+            balanced = color(rows, transposed=transposed)
+            request = replace(request, palette=max(1, 2 * balanced.n_colors))
+        start = time.perf_counter()
+        colored = color(rows, request, transposed=transposed, threads=threads)
+        if request.strategy != "random" or request.min_edge_count > 1:
+            return colored, {}
+        promised: dict[str, Any] = {"coloring_seconds": time.perf_counter() - start}
+        if request.order == "count":
+            promised |= _certified(rows, colored, transposed, threads)
+        return colored, promised
+
+
+@dataclass(frozen=True)
+class Studied:
+    """The flags that say what is told of the graph."""
+
+    max_k: Annotated[
+        int | None, typer.Option(help="Count the graph of pairs seen k times, for every k up to this.")
+    ] = None
+    delta: Annotated[float, typer.Option(help="Colors needed are right but for this probability.")] = 0.01
+    compare: Annotated[bool, typer.Option(help="Tell what each coloring costs and promises.")] = False
+    plots: Annotated[
+        str | None, typer.Option(help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.")
+    ] = None
+    export: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the pairs seen in --min-edge-count rows or more to this file: .csv or .parquet "
+            "by name, .npz as a scipy matrix."
+        ),
+    ] = None
+
+    @property
+    def prices_colorings(self) -> bool:
+        return self.compare or self.plots is not None
+
+    @property
+    def last_k(self) -> int | None:
+        """The largest k of figures; None where there are none."""
+        return MAX_K if self.max_k is None and self.prices_colorings else self.max_k
+
+    def check(self) -> None:
+        """Refuse, before any work, what cannot be counted, promised or written."""
+        from chromatic.errors import InputError
+        from chromatic.graph.bounds import deviation
+
+        if self.max_k is not None and not 1 <= self.max_k < 65_535:
+            raise InputError(f"max_k is {self.max_k}; expected 1 to 65,534")
+        if self.plots is not None:
+            from chromatic.report.figures import folder_for_figures
+
+            folder_for_figures(self.plots)
+        if self.export is not None:
+            from chromatic.graph.export import check_export
+
+            check_export(self.export)
+        deviation(1, 1, 1, self.delta)  # refuses a delta that the theorem does not cover
+
+
 def graph(
     train: options.Inputs,
     reading: options.Reading,
     limits: options.Limits,
+    asked: Asked,
+    studied: Studied,
     test: Annotated[
         list[str] | None, typer.Option(help="Rows to count collisions on; may be given several times.")
     ] = None,
-    coloring: Annotated[str, typer.Option(help="balanced, first-fit, random or uniform.")] = "balanced",
-    max_colors: Annotated[
-        str,
-        typer.Option(help="A number, or proper: as many as needed (random: twice what balanced needs)."),
-    ] = "proper",
-    min_edge_count: Annotated[
-        int, typer.Option(help="Pairs of features seen in fewer rows may share a color.")
-    ] = 1,
-    order: Annotated[
-        str,
-        typer.Option(help="Of first-fit, balanced, random: count, degree, largest-first, smallest-last."),
-    ] = "count",
-    max_k: Annotated[
-        int | None, typer.Option(help="Count the graph of pairs seen k times, for every k up to this.")
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Colors needed are right but for this probability.")] = 0.01,
-    compare: Annotated[bool, typer.Option(help="Tell what each coloring costs and promises.")] = False,
-    plots: Annotated[
-        str | None, typer.Option(help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="For random and uniform colorings.")] = 0,
     json_: options.Json = False,
 ) -> None:
     """Color the features of TRAIN so that features of one row differ, and count collisions on TEST.
 
     Example: chromatic graph train.svm.gz --test test.svm.gz --max-k 64 --plots figures --json
     """
-    from chromatic.coloring import transpose
-    from chromatic.errors import InputError
-    from chromatic.graph.bounds import deviation
+    from chromatic.coloring import collisions, transpose
 
-    palette: int | str = options.number_or_word(max_colors)
-    if palette != "proper" and not isinstance(palette, int):
-        raise InputError(f"max_colors is {max_colors!r}; expected a number, or proper")
-    if max_k is not None and not 1 <= max_k < 65_535:
-        raise InputError(f"max_k is {max_k}; expected 1 to 65,534")
-    if max_k is None and (plots is not None or compare):
-        max_k = MAX_K
-    if plots is not None:
-        from chromatic.report.figures import folder_for_figures
-
-        folder_for_figures(plots)
-    deviation(1, 1, 1, delta)  # refuses a delta that the theorem does not cover
+    studied.check()
+    request = asked.request  # refuses what makes no sense, before any work
     test = test or []
     with reading.reader([*train, *test]) as reader:
-        data = reader.read(train, **asdict(limits), keep_names=False)
+        data = reader.read(train, **asdict(limits), keep_names=studied.export is not None)
     options.say_what_was_left_out(data.left_out)
     others = reading.code(test, data.vocabulary) if test else None
     rows, test_rows = data.rows, None if others is None else others.rows
-    columns = transpose(rows, reader.threads)
-    found, promised = _color(rows, columns, coloring, palette, min_edge_count, order, seed, reader.threads)
+    how: dict[str, Any] = {"transposed": transpose(rows, reader.threads), "threads": reader.threads}
+    colored, promised = asked.color(rows, **how)
     figures = options.size_of(data) | {
         "pairs_per_row": rows.pairs_per_row,
-        "colors": found.n_colors,
-        "color_lower_bound": found.lower_bound,
-        "forced": found.forced,
-        "conflicts": found.conflicts,
+        "colors": colored.n_colors,
+        "color_lower_bound": colored.lower_bound,
+        "forced": colored.forced,
+        "conflicts": colored.conflicts,
     }
     figures |= promised
     if test_rows is not None:
-        from chromatic.coloring import collisions
-
         figures |= {
             "test_rows": test_rows.n_rows,
-            "collisions": collisions(test_rows, found, reader.threads).mean,
+            "collisions": collisions(test_rows, colored, reader.threads).mean,
             "unseen_features": test_rows.unseen,
         }
-    if max_k is None:
+    if studied.export is not None:
+        from chromatic.graph.export import export
+
+        n_edges = export(rows, studied.export, request.min_edge_count, vocabulary=data.vocabulary, **how)
+        options.log.warning("%s: %s pairs of features", studied.export, f"{n_edges:,}")
+        figures["exported_edges"] = n_edges
+    if studied.last_k is None:
         options.show(figures, json_)
         return
-    from chromatic.coloring.prices import prices
-    from chromatic.graph.study import study
-
-    studied = study(rows, max_k, test=test_rows, delta=delta, columns=columns, threads=reader.threads)
-    figures |= _studied(studied) | _split_in_time(rows, reader.threads)
-    if compare or plots is not None:
-        best = studied.suggested_k
-        figures["colorings"] = prices(
-            rows, best, columns, test=test_rows, seed=seed, threads=reader.threads
-        )
-    if plots is not None:
-        from chromatic.report.figures import draw_graph_figures
-
-        figures["figures"] = draw_graph_figures(studied, figures["colorings"], plots)
+    figures |= _study(rows, test_rows, studied, seed=request.seed, **how)
     _show(figures, json_)
 
 
-def _color(
-    rows: Rows,
-    columns: Columns,
-    fit: str,
-    palette: int | str,
-    k: int,
-    order: str,
-    seed: int,
-    threads: int,
+def _study(rows: Rows, test: Rows | None, studied: Studied, *, seed: int, **how: Any) -> dict[str, Any]:
+    """The figures for every k, and what the flags ask for beside them."""
+    from chromatic.graph.study import study
+
+    assert studied.last_k is not None
+    study_ = study(rows, studied.last_k, test=test, delta=studied.delta, **how)
+    figures = _figures(study_) | _split_in_time(rows, how["threads"])
+    if studied.prices_colorings:
+        from chromatic.coloring.prices import prices
+
+        figures["colorings"] = prices(rows, study_.suggested_k, test=test, seed=seed, **how)
+    if studied.plots is not None:
+        from chromatic.report.figures import draw_graph_figures
+
+        figures["figures"] = draw_graph_figures(study_, figures["colorings"], studied.plots)
+    return figures
+
+
+def _certified(rows: Rows, coloring: Coloring, transposed: Transposed, threads: int) -> dict[str, Any]:
+    from chromatic.coloring.certificate import ASSUMES, certify
+
+    certificate = certify(rows, transposed, coloring, threads=threads)
+    options.log.warning("expected collisions: %s", ASSUMES)
+    return {
+        "expected_collisions": certificate.expected,
+        "standard_error": certificate.standard_error,
+    }
+
+
+def _color_uniformly(
+    rows: Rows, request: Request, transposed: Transposed, threads: int
 ) -> tuple[Coloring, dict[str, Any]]:
-    """The coloring that was asked for, and what it promises."""
-    from chromatic.coloring import certify, color
     from chromatic.coloring.certificate import ASSUMES
-    from chromatic.coloring.thinned import color_thinned
     from chromatic.coloring.uniform import color_uniform
 
     start = time.perf_counter()
-    if fit == "uniform":
-        found, how = color_uniform(rows, palette, k, seed=seed, columns=columns, threads=threads)
-        told: dict[str, Any] = {
-            "coloring_seconds": time.perf_counter() - start,
-            "expected_collisions": how.expected_collisions,
-            "bound": how.bound.paper,
-            "bound_mcdiarmid": how.bound.mcdiarmid,
-            "held_out": how.held_out,
-            "max_degree_left": how.max_degree,
-            "steps": how.steps,
-            "steps_of_the_paper": how.paper_steps,
-            "updates_at_once": how.at_once,
-            "updates_at_once_of_the_paper": how.paper_at_once,
-        }
-        options.log.warning("expected collisions: %s", ASSUMES)
-        return found, told
-    if fit == "random" and palette == "proper":
-        palette = max(1, 2 * color(rows, columns=columns).n_colors)
-        start = time.perf_counter()
-    given: dict[str, Any] = {"seed": seed, "order": order, "columns": columns, "threads": threads}
-    if k == 1:
-        found = color(rows, fit, palette, **given)
-    else:
-        found = color_thinned(rows, k, fit, palette, **given)
-    if fit != "random" or k > 1:
-        return found, {}
-    seconds = time.perf_counter() - start
-    told = {"coloring_seconds": seconds}
-    if order == "count":
-        certificate = certify(rows, columns, found, threads=threads)
-        told["expected_collisions"] = certificate.expected
-        told["standard_error"] = certificate.standard_error
-        options.log.warning("expected collisions: %s", ASSUMES)
-    return found, told
+    colored, how = color_uniform(rows, request, transposed=transposed, threads=threads)
+    promised: dict[str, Any] = {
+        "coloring_seconds": time.perf_counter() - start,
+        "expected_collisions": how.expected_collisions,
+        "bound": how.bound.paper,
+        "bound_mcdiarmid": how.bound.mcdiarmid,
+        "held_out": how.held_out,
+        "max_degree_left": how.max_degree,
+        "steps": how.steps,
+        "steps_of_the_paper": how.paper_steps,
+        "updates_at_once": how.at_once,
+        "updates_at_once_of_the_paper": how.paper_at_once,
+    }
+    options.log.warning("expected collisions: %s", ASSUMES)
+    return colored, promised
 
 
-def _studied(studied: Study) -> dict[str, Any]:
+def _figures(studied: Study) -> dict[str, Any]:
     return {
         "edges": studied.pairs.n_edges,
         "avg_degree": studied.per_k["avg_degree"][0],
@@ -184,8 +250,8 @@ def _split_in_time(rows: Rows, threads: int) -> dict[str, Any]:
         return {}
     split = time_split(rows, threads=threads)
     (options.log.info if split.holds else options.log.warning)("%s", split.sentence)
-    told = {"rows": split.rows, "good_turing": split.estimated, "new_edges": split.seen}
-    return {"time_split": told | {"holds": split.holds}}
+    figures = {"rows": split.rows, "good_turing": split.estimated, "new_edges": split.seen}
+    return {"time_split": figures | {"holds": split.holds}}
 
 
 def _show(figures: dict[str, Any], as_json: bool) -> None:

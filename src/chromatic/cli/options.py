@@ -216,7 +216,8 @@ class Fitting(Learning):
         }
         if self.memory is None:
             return reader.read(train, values=self.values, **learning)
-        from chromatic.data.stored import limited, read_stored
+        from chromatic.data.limit import limited
+        from chromatic.data.stored import read_stored
 
         return read_stored(reader, train, stack.enter_context(limited(self.memory, self.cache)), **learning)
 

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map
-from chromatic.coloring import Coloring, Columns, color, represent, transpose
-from chromatic.coloring.greedy import FITS
-from chromatic.coloring.stored import color_stored
+from chromatic.coloring import STRATEGIES, Coloring, Request, color, represent
+from chromatic.coloring.request import check_for_disk
 from chromatic.data.reader import Dataset
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredDataset, StoredRows
@@ -42,7 +41,7 @@ LEAKAGES = ("crossfit", "split", "none")
 QUANTIZERS = ("optimal", "greedy", "sort")
 NULLS = ("drop", "emit")
 UNESTIMATED = ("prior", "null")
-COLORINGS = (*FITS, "uniform", "fields")
+COLORINGS = (*STRATEGIES, "fields")
 
 # The columns of features × folds, and one for each feature after these.
 ByFold = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32] | None]
@@ -98,11 +97,7 @@ class Settings:
 
     def check_for_disk(self) -> None:
         """Refuse what cannot be fitted to rows that memory does not hold."""
-        if self.coloring == "uniform" or self.min_edge_count > 1:
-            raise InputError(
-                "a uniform coloring and min_edge_count above 1 need all rows in memory, and a graph; "
-                "expected another coloring, or no --memory"
-            )
+        check_for_disk(self.coloring, self.min_edge_count)
 
     @classmethod
     def paper(cls, budget: int = 1024, seed: int = 0) -> Settings:
@@ -435,64 +430,37 @@ def _smoothing(settings: Settings, positives: Any, counts: Any, prior: float, ti
 def color_rows(
     rows: Rows | StoredRows, vocabulary: Vocabulary, settings: Settings, threads: int = 1
 ) -> Coloring:
-    """Color rows as the settings say; those in a file where they are, or, if that suffices, in memory."""
-    if isinstance(rows, StoredRows):
-        settings.check_for_disk()
-        needed, left = _bytes_in_memory(rows, vocabulary, settings), rows.memory.left()
-        log.info("memory: %s MB to color in memory, %s MB are left", f"{needed >> 20:,}", f"{left >> 20:,}")
-        if needed > left:
-            return _color_stored(rows, vocabulary, settings)
-        rows = rows.load()
-    columns = transpose(rows, threads)
-    if settings.coloring == "uniform":
-        return _color_uniformly(rows, columns, settings, threads)
-    k, seed = settings.min_edge_count, settings.seed
-
-    def paint(fit: str, palette: int | str, fields: npt.NDArray[np.int32] | None) -> Coloring:
-        if k > 1:
-            from chromatic.coloring.thinned import color_thinned
-
-            return color_thinned(rows, k, fit, palette, seed=seed, columns=columns, threads=threads)
-        return color(rows, fit, palette, seed=seed, fields=fields, columns=columns)
-
-    return color_by(paint, vocabulary, settings)
+    """Color rows as the settings say."""
+    coloring = color(rows, request_of(settings, vocabulary), threads=threads)
+    return affordable(coloring, settings, len(vocabulary.dense_names))
 
 
-def _bytes_in_memory(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> int:
-    """What coloring stored rows in memory takes."""
-    palette = palette_of(settings, vocabulary)
-    colors = palette if isinstance(palette, int) else 2 * rows.largest_nnz
-    return rows.bytes_to_color(colors // 64 + 1)
+def request_of(settings: Settings, vocabulary: Vocabulary) -> Request:
+    """Return the coloring that the settings ask for."""
+    palette, at_most = palette_of(settings, vocabulary), None
+    fields, strategy = None, settings.coloring
+    if strategy == "uniform":  # the palette that it needs is its own choice
+        palette = "proper" if settings.max_colors is None else settings.max_colors
+    elif palette == "paper":
+        room = settings.budget - len(vocabulary.dense_names)
+        palette, at_most = "proper", max(1, min(settings.budget // 2, room))
+    if strategy == "fields":
+        if vocabulary.fields is None:
+            raise InputError(
+                "coloring is 'fields' and the data has none; expected a table, read with fields"
+            )
+        fields, strategy = vocabulary.fields, "balanced"
+    return Request(
+        strategy=strategy,
+        palette=palette,
+        seed=settings.seed,
+        fields=fields,
+        min_edge_count=settings.min_edge_count,
+        at_most=at_most,
+    )
 
 
-def _color_stored(rows: StoredRows, vocabulary: Vocabulary, settings: Settings) -> Coloring:
-    def paint(fit: str, palette: int | str, fields: npt.NDArray[np.int32] | None) -> Coloring:
-        return color_stored(rows, vocabulary.counts, fit, palette, seed=settings.seed, fields=fields)
-
-    return color_by(paint, vocabulary, settings)
-
-
-def color_by(
-    paint: Callable[[str, int | str, npt.NDArray[np.int32] | None], Coloring],
-    vocabulary: Vocabulary,
-    settings: Settings,
-) -> Coloring:
-    """Choose the palette and color; `paint` takes the fit, the palette, and the fields or None."""
-    palette = palette_of(settings, vocabulary)
-    n_dense = len(vocabulary.dense_names)
-    if palette == "paper":
-        proper = paint(settings.coloring, "proper", None)
-        palette = max(1, min(settings.budget // 2, settings.budget - n_dense))
-        if proper.n_colors <= palette:
-            return _affordable(proper, settings, n_dense)
-    if settings.coloring != "fields":
-        return _affordable(paint(settings.coloring, palette, None), settings, n_dense)
-    if vocabulary.fields is None:
-        raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
-    return _affordable(paint("balanced", palette, vocabulary.fields), settings, n_dense)
-
-
-def _affordable(coloring: Coloring, settings: Settings, n_dense: int) -> Coloring:
+def affordable(coloring: Coloring, settings: Settings, n_dense: int) -> Coloring:
     """Where each color costs a column, all must fit into the budget."""
     room = settings.budget - n_dense
     costs = settings.encoding == "target" or (settings.encoding == "submodular" and settings.null == "emit")
@@ -514,16 +482,6 @@ def palette_of(settings: Settings, vocabulary: Vocabulary) -> int | str:
         suits = min(max(64, settings.budget // 8), max(1, settings.budget // 2))
         return suits if settings.null == "drop" else min(suits, room)
     return room if settings.encoding == "target" else 1024
-
-
-def _color_uniformly(rows: Rows, columns: Columns, settings: Settings, threads: int) -> Coloring:
-    """A palette that the coloring needs is its own choice; where each color costs a column, it must fit."""
-    from chromatic.coloring.uniform import color_uniform
-
-    palette = "proper" if settings.max_colors is None else settings.max_colors
-    k, seed = settings.min_edge_count, settings.seed
-    coloring, _ = color_uniform(rows, palette, k, seed=seed, columns=columns, threads=threads)
-    return _affordable(coloring, settings, rows.dense.shape[1])
 
 
 def _folds(

@@ -22,12 +22,14 @@ def run(data: Data, store: Store) -> list[Record]:
 
     def compute() -> list[Record]:
         train, test = data.coded()
-        columns = transpose(train.rows, data.threads)
-        found = study(train.rows, MAX_K, columns=columns, threads=data.threads)
+        transposed = transpose(train.rows, data.threads)
+        found = study(train.rows, MAX_K, transposed=transposed, threads=data.threads)
         k, left = found.suggested_k, found.filtered
         about = {"name": data.name, "k": k}
         about |= {name: left[name][k - 1] for name in ("held_out", "max_degree")}
-        return [about | price for price in prices(train.rows, k, columns, test=test, threads=data.threads)]
+        return [
+            about | price for price in prices(train.rows, k, transposed, test=test, threads=data.threads)
+        ]
 
     return store.get(NAME, {"data": data.fingerprint}, compute)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chromatic.coloring import collisions, color, transpose
+from chromatic.coloring import Request, collisions, color, transpose
 from chromatic.experiments.data import Data
 from chromatic.experiments.frame import Experiment, Found, Line
 from chromatic.experiments.paper import PAIRS_NEVER_SEEN, SPARSE_SETS, figures_of
@@ -28,9 +28,11 @@ def run(data: Data, store: Store) -> list[Record]:
     def compute() -> list[Record]:
         train, test = data.coded()
         rows, threads = train.rows, data.threads
-        columns = transpose(rows, threads)
-        edges = count(rows, 1, columns=columns, threads=threads).n_edges
-        first_fit, balanced = (color(rows, fit, columns=columns) for fit in ("first-fit", "balanced"))
+        transposed = transpose(rows, threads)
+        edges = count(rows, 1, transposed=transposed, threads=threads).n_edges
+        first_fit, balanced = (
+            color(rows, Request(strategy), transposed=transposed) for strategy in ("first-fit", "balanced")
+        )
         possible = rows.n_features * (rows.n_features - 1) // 2
         return [
             {

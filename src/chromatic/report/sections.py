@@ -136,7 +136,7 @@ def colors(subject: Subject) -> str:
     if not coloring.n_colors:
         return hint("There are no sparse features, and so no colors.")
     figures = [
-        ("colors", count(coloring.n_colors), f"by the {coloring.fit} coloring"),
+        ("colors", count(coloring.n_colors), f"by the {coloring.strategy} coloring"),
         (
             "largest row",
             count(coloring.lower_bound),

@@ -6,25 +6,24 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from chromatic.coloring import Coloring
+from chromatic.coloring import Coloring, Size, bitsets
 from chromatic.data.vocabulary import Vocabulary, check_limits
 from chromatic.encoding.fitting import (
     Encoding,
     Settings,
     SubmodularEncoding,
     TargetRates,
+    affordable,
     check_budget,
-    color_by,
     color_rows,
     learn_submodular,
     out_of_fold_columns,
-    palette_of,
+    request_of,
 )
 from chromatic.encoding.frequency import learn_frequency
 from chromatic.encoding.target import LabelMoments, TargetEncoding, moments_with_null
@@ -127,10 +126,8 @@ def _color(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, n_rows: int) ->
     size: Any = coded.agg(
         F.sum(F.size("codes").cast("long")).alias("entries"), F.max(F.size("codes")).alias("largest")
     ).first()
-    palette = palette_of(settings, vocabulary)
-    colors = palette if isinstance(palette, int) else max(1024, size["largest"])
-    # Rows and their transpose, where they begin, and a bitset of colors for each: twice, while it widens.
-    needed = 8 * size["entries"] + n_rows * (8 + 16 * (colors // 64 + 1)) + 24 * len(vocabulary)
+    of_rows = Size(n_rows, len(vocabulary), size["entries"], size["largest"])
+    needed = bitsets.bytes_needed(of_rows, request_of(settings, vocabulary))
     fits = needed <= plan.driver_bytes and n_rows < 1 << 32
     log.info(
         "spark: %s rows of %s codes need %s MB on the driver, of %s: colored by %s",
@@ -154,19 +151,19 @@ def _color(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, n_rows: int) ->
 
 
 def _color_by_graph(coded: DataFrame, vocabulary: Vocabulary, plan: Plan, largest: int) -> Coloring:
-    from chromatic.coloring.thinned import color_graph
+    from chromatic.coloring.graph import color_graph
 
     settings, k = plan.settings, plan.settings.min_edge_count
     graph = fetch_graph(coded, vocabulary, k, plan.driver_bytes)
     log.info("spark: the graph has %s edges", f"{graph.n_edges:,}")
-    features = np.arange(len(vocabulary))
-    lower_bound = largest if k == 1 else min(1, len(vocabulary))
-
-    def paint(fit: str, palette: int | str, fields: Any) -> Coloring:
-        given = fit, palette, settings.seed, lower_bound, vocabulary.fingerprint
-        return color_graph(graph, vocabulary.counts, features, *given)
-
-    return color_by(paint, vocabulary, settings)
+    coloring = color_graph(
+        graph,
+        vocabulary.counts,
+        request_of(settings, vocabulary),
+        lower_bound=largest if k == 1 else min(1, len(vocabulary)),
+        vocabulary=vocabulary.fingerprint,
+    )
+    return affordable(coloring, settings, len(vocabulary.dense_names))
 
 
 def _check_estimating(sums: LabelMoments) -> None:
