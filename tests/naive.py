@@ -303,17 +303,18 @@ def held_out(neighbors, taken):
     return largest if len(taken) >= 2 * largest else None
 
 
-def color_graph(neighbors, counts, mass_of, fit, palette, seed, order):
-    """Greedy coloring of a graph; `counts` are of its edges (u, v), u < v."""
+def color_graph(graph, strategy, palette, seed, order):
+    """Greedy coloring of a graph: neighbors, counts of its edges (u, v), u < v, and masses of features."""
+    neighbors, counts, mass_of = graph
     colors, mass, forced, conflicts = {}, Counter(), 0, 0
-    n_open = palette if fit == "random" else 0
+    n_open = palette if strategy == "random" else 0
     for v in order:
         taken = {colors[u] for u in neighbors[v] if u in colors}
         free = [c for c in range(n_open) if c not in taken]
-        if free and fit == "random":
+        if free and strategy == "random":
             choice = free[draw(seed, v, len(free))]
         elif free:
-            choice = free[0] if fit == "first-fit" else min(free, key=lambda c: (mass[c], c))
+            choice = free[0] if strategy == "first-fit" else min(free, key=lambda c: (mass[c], c))
         elif n_open < palette:
             choice = n_open
         else:
@@ -329,8 +330,9 @@ def color_graph(neighbors, counts, mass_of, fit, palette, seed, order):
     return [colors[v] for v in range(len(neighbors))], n_open, forced, conflicts
 
 
-def glauber_step(neighbors, features, colors, m, seed, sweep):
+def glauber_step(neighbors, features, colors, task):
     """Each feature in turn takes the first color of its stream of draws that no neighbor has."""
+    m, seed, sweep = task
     key = mix((seed + 0x9E3779B97F4A7C15 * (sweep + 1)) & MASK)
     for v in features:
         word = mix(key ^ (v * 0xD1342543DE82EF95 & MASK))

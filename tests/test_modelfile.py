@@ -12,11 +12,11 @@ from scipy.sparse import csr_matrix
 
 import chromatic
 from chromatic.data import Reader
-from chromatic.fitting import LocalSource, fit
-from chromatic.parameters import Settings
 from chromatic.errors import InputError
-from chromatic.model import Input, Model
+from chromatic.fitting import LocalSource, fit
+from chromatic.model import Model
 from chromatic.modelfile import checksum_of, load, save
+from chromatic.parameters import Settings
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.random(300) < 0.4

@@ -48,6 +48,27 @@ def _compile(function: Function, **options: Any) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+def mix_words(z: Any) -> Any:
+    """Return the finalizer of SplitMix64 (Steele, Lea and Flood, 2014) of an array of uint64.
+
+    Distinct words stay distinct.
+    """
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+mix = inlined(mix_words)  # of one word, within kernels
+
+
+@inlined
+def fetch_ahead(indptr, codes, of_feature, i):  # type: ignore[no-untyped-def]
+    """Ask the cache for rows that a loop over the rows of a feature will read: their start, then codes."""
+    if i + 16 < len(of_feature):
+        prefetch(indptr, np.int64(of_feature[i + 16]))
+        prefetch(codes, indptr[np.int64(of_feature[i + 8])])
+
+
 RANKED = 192  # the longest slice that is sorted by ranks
 
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from chromatic._files import replacing
 from chromatic._safetensors import contents_of, safetensors_of
-from chromatic.coloring import Coloring
-from chromatic.coloring.greedy import MOST_COLORS
+from chromatic.coloring import MOST_COLORS, Coloring
 from chromatic.data.checked import Arrays, CheckedArrays, must, within
 from chromatic.data.hashing import hash_bytes
 from chromatic.data.names import Names

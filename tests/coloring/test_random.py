@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chromatic.coloring import certify, collisions, color, transpose
+from chromatic.coloring import Request, certify, collisions, color, transpose
 from chromatic.data import Reader
 
 
@@ -21,57 +21,59 @@ def data():
 
 def test_free_colors_are_drawn_uniformly():
     rows = Reader().read([[1]], dense_threshold=2).rows
-    drawn = np.bincount([color(rows, "random", 8, seed=seed).colors[0] for seed in range(4000)])
+    drawn = np.bincount([color(rows, Request("random", 8, seed=seed)).colors[0] for seed in range(4000)])
     chi_square = ((drawn - 500) ** 2 / 500).sum()
     assert len(drawn) == 8 and chi_square < 24.3, "0.1 % of uniform samples are this uneven"
 
 
 def test_the_certificate_holds_on_rows_drawn_alike(data):
     train, test = data
-    columns = transpose(train)
+    transposed = transpose(train)
     promised, seen = [], []
     for seed in range(20):
-        found = color(train, "random", 300, seed=seed, columns=columns)
-        promised.append(certify(train, columns, found).expected)
-        seen.append(collisions(test, found).mean)
+        coloring = color(train, Request("random", 300, seed=seed), transposed=transposed)
+        promised.append(certify(train, transposed, coloring).expected)
+        seen.append(collisions(test, coloring).mean)
     assert 0.5 * np.mean(promised) < np.mean(seen) < np.mean(promised)
 
 
 def test_a_sample_of_the_features_estimates_the_certificate(data):
     train, _ = data
-    columns = transpose(train)
-    found = color(train, "random", 300, columns=columns)
-    whole, part = certify(train, columns, found), certify(train, columns, found, sample=1000)
+    transposed = transpose(train)
+    coloring = color(train, Request("random", 300), transposed=transposed)
+    whole, part = certify(train, transposed, coloring), certify(train, transposed, coloring, sample=1000)
     assert part.sampled == 1000 and part.standard_error > 0
     assert abs(part.expected - whole.expected) < 4 * part.standard_error
 
 
 def test_threads_change_nothing(data):
     train, test = data
-    one, two = (color(train, "balanced", 20, threads=threads) for threads in (1, 2))
+    one, two = (color(train, Request("balanced", 20), threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.colors, two.colors)
     assert collisions(test, one, threads=1) == collisions(test, two, threads=3)
-    found = color(train, "random", 300)
-    columns = transpose(train)
-    assert certify(train, columns, found, 500, threads=1) == certify(train, columns, found, 500, threads=2)
+    coloring = color(train, Request("random", 300))
+    transposed = transpose(train)
+    assert certify(train, transposed, coloring, 500, threads=1) == certify(
+        train, transposed, coloring, 500, threads=2
+    )
 
 
 def test_npm_needs_as_few_colors_and_collides_as_rarely_as_told(npm):
     train = Reader().read(npm / "train.svm.xz", keep_names=False)
     test = Reader().read(npm / "test.svm.xz", vocabulary=train.vocabulary).rows
-    columns = transpose(train.rows, 2)
-    first_fit = color(train.rows, "first-fit", columns=columns)
-    balanced = color(train.rows, columns=columns)
+    transposed = transpose(train.rows, 2)
+    first_fit = color(train.rows, Request("first-fit"), transposed=transposed)
+    balanced = color(train.rows, transposed=transposed)
     assert first_fit.n_colors == 109 and balanced.n_colors <= 140
     assert collisions(test, first_fit).mean == pytest.approx(0.259, abs=0.001)
     assert collisions(test, balanced).mean <= 0.07
     assert collisions(train.rows, balanced).dropped == 0
-    drawn = color(train.rows, "random", 256, columns=columns)
-    assert collisions(test, drawn).mean < certify(train.rows, columns, drawn).expected < 0.045
+    drawn = color(train.rows, Request("random", 256), transposed=transposed)
+    assert collisions(test, drawn).mean < certify(train.rows, transposed, drawn).expected < 0.045
 
 
 def test_rows_heavier_than_the_palette_do_not_break_it(debian_survival):
     rows = Reader().read(debian_survival / "train.svm.xz").rows
-    found = color(rows, max_colors=128)
-    assert (found.n_colors, found.lower_bound) == (128, 3373)
-    assert found.forced > 0 and found.conflicts > 0
+    coloring = color(rows, Request(palette=128))
+    assert (coloring.n_colors, coloring.lower_bound) == (128, 3373)
+    assert coloring.forced > 0 and coloring.conflicts > 0

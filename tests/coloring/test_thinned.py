@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic.coloring import collisions, color, transpose
+from chromatic.coloring import Request, collisions, color, graph, transpose
 from chromatic.coloring.glauber import _step, sample
-from chromatic.coloring.thinned import color_thinned
 from chromatic.coloring.uniform import color_uniform
 from chromatic.data import Reader
 from chromatic.errors import InputError
@@ -17,7 +16,7 @@ from chromatic.graph.thinned import Graph, thin
 
 pytestmark = pytest.mark.kernels
 
-FITS = ("first-fit", "balanced", "random")
+STRATEGIES = ("first-fit", "balanced", "random")
 lists = st.lists(st.lists(st.integers(0, 12), max_size=6), min_size=1, max_size=16)
 
 
@@ -31,32 +30,30 @@ def graph_of(neighbors):
     return Graph.of_edges(1, len(neighbors), *np.array(ends, np.uint32).reshape(-1, 3).T)
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @given(lists, st.integers(1, 3), st.sampled_from(["proper", 1, 2, 4]), st.sampled_from(ORDERS))
-def test_greedy_colors_are_those_of_the_thinned_graph(fit, lists, k, palette, order):
+def test_greedy_colors_are_those_of_the_thinned_graph(strategy, lists, k, palette, order):
     rows, sets = read(lists)
-    if fit == "random" and palette == "proper":
+    if strategy == "random" and palette == "proper":
         palette = 30
-    found = color_thinned(rows, k, fit, palette, seed=7, order=order, threads=2)
+    request = Request(strategy, palette, seed=7, min_edge_count=k, order=order)
+    coloring = graph.color(rows, request, transpose(rows), threads=2)
     neighbors = naive.thinned(sets, rows.n_features, k)
     counts = naive.cooccurrence(sets, rows.n_features)[1]
     mass = [sum(v in row for row in sets) for v in range(rows.n_features)]
     limit = 10**6 if palette == "proper" else palette
-    in_order = ordered(rows, order, k, columns=transpose(rows)).tolist()
-    expected = naive.color_graph(neighbors, counts, mass, fit, limit, 7, in_order)
-    got = found.colors.tolist(), found.n_colors, found.forced, found.conflicts
+    in_order = ordered(rows, order, k, transposed=transpose(rows)).tolist()
+    expected = naive.color_graph((neighbors, counts, mass), strategy, limit, 7, in_order)
+    got = coloring.colors.tolist(), coloring.n_colors, coloring.forced, coloring.conflicts
     assert got == (expected if rows.n_features else ([], 0, 0, 0))
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@given(lists, st.sampled_from(FITS))
-def test_pairs_seen_once_are_what_rows_without_a_graph_know(order, lists, fit):
+@given(lists, st.sampled_from(STRATEGIES))
+def test_pairs_seen_once_are_what_rows_without_a_graph_know(order, lists, strategy):
     rows, _ = read(lists)
-    palette = 30 if fit == "random" else "proper"
-    one, two = (
-        color(rows, fit, palette, order=order),
-        color_thinned(rows, 1, fit, palette, order=order),
-    )
+    request = Request(strategy, 30 if strategy == "random" else "proper", order=order)
+    one, two = color(rows, request), graph.color(rows, request, transpose(rows))
     np.testing.assert_array_equal(one.colors, two.colors)
     np.testing.assert_array_equal(one.forbidden, two.forbidden)
     assert (one.n_colors, one.lower_bound) == (two.n_colors, two.lower_bound)
@@ -65,31 +62,33 @@ def test_pairs_seen_once_are_what_rows_without_a_graph_know(order, lists, fit):
 @given(lists, st.integers(1, 3), st.integers(0, 2**63 - 1))
 def test_uniform_colorings_are_proper_and_the_same_for_any_number_of_threads(lists, k, seed):
     rows, sets = read(lists)
-    found, how = color_uniform(rows, "proper", k, seed=seed)
-    again, _ = color_uniform(rows, "proper", k, seed=seed, threads=3)
-    np.testing.assert_array_equal(found.colors, again.colors)
+    request = Request("uniform", seed=seed, min_edge_count=k)
+    coloring, how = color_uniform(rows, request)
+    again, _ = color_uniform(rows, request, threads=3)
+    np.testing.assert_array_equal(coloring.colors, color(rows, request).colors)
+    np.testing.assert_array_equal(coloring.colors, again.colors)
     for v, around in enumerate(naive.thinned(sets, rows.n_features, k)):
-        assert all(found.colors[u] != found.colors[v] for u in around)
+        assert all(coloring.colors[u] != coloring.colors[v] for u in around)
     assert how.palette > 2 * how.max_degree and how.held_out >= 2 * how.max_degree
     if rows.n_features:
-        assert found.n_colors == how.held_out + how.palette
-        sizes = np.bincount(found.colors, minlength=found.n_colors)
+        assert coloring.n_colors == how.held_out + how.palette
+        sizes = np.bincount(coloring.colors, minlength=coloring.n_colors)
         assert (sizes[: how.held_out] == 1).all(), "held-out features share their colors"
     if k == 1:
-        assert collisions(rows, found).dropped == 0
+        assert collisions(rows, coloring).dropped == 0
 
 
 @given(lists, st.integers(0, 2**63 - 1), st.integers(0, 50))
 def test_a_step_takes_the_first_free_color_drawn(lists, seed, sweep):
     rows, sets = read(lists)
     neighbors = naive.thinned(sets, rows.n_features, 1)
-    graph = thin(rows)
+    thinned = thin(rows)
     colors = np.arange(rows.n_features, dtype=np.int32)
     expected = colors.tolist()
     features = np.arange(rows.n_features)[::-1].copy()
-    m = 2 * graph.max_degree + 1
-    _step((graph.indptr, graph.neighbors), features, colors, m, seed, sweep)
-    naive.glauber_step(neighbors, features.tolist(), expected, m, seed, sweep)
+    m = 2 * thinned.max_degree + 1
+    _step((thinned.indptr, thinned.neighbors), features, colors, (m, seed, sweep))
+    naive.glauber_step(neighbors, features.tolist(), expected, (m, seed, sweep))
     assert colors.tolist() == expected
 
 
@@ -102,14 +101,18 @@ def test_pieces_of_a_class_change_nothing(monkeypatch):
         if u != v:
             neighbors[u].add(v)
             neighbors[v].add(u)
-    graph = graph_of(neighbors)
-    whole = sample(graph, 60, seed=3)
+    random_graph = graph_of(neighbors)
+    whole = sample(random_graph, 60, seed=3)
     monkeypatch.setattr(module, "FEATURES_PER_PIECE", 7)
     for threads in (1, 2, 5):
-        np.testing.assert_array_equal(whole.colors, sample(graph, 60, seed=3, threads=threads).colors)
+        np.testing.assert_array_equal(
+            whole.colors, sample(random_graph, 60, seed=3, threads=threads).colors
+        )
     assert whole.steps % whole.core == 0 and 0 < whole.core <= 200
     assert whole.at_once > whole.paper_at_once >= 1
-    equal_weights = np.log(whole.core / 0.01) / np.log((60 - graph.max_degree) / graph.max_degree)
+    equal_weights = np.log(whole.core / 0.01) / np.log(
+        (60 - random_graph.max_degree) / random_graph.max_degree
+    )
     assert 1 <= whole.steps / whole.core <= np.ceil(equal_weights)
 
 
@@ -117,16 +120,11 @@ def test_pieces_of_a_class_change_nothing(monkeypatch):
     ("call", "message"),
     [
         (
-            lambda rows: color_uniform(rows, 3),
+            lambda rows: color_uniform(rows, Request("uniform", 3)),
             "max_colors is 3; expected 5 or more .*2 features .* degree, 1",
         ),
-        (lambda rows: color_uniform(rows, "many"), "max_colors is 'many'; expected a number, or 'proper'"),
-        (lambda rows: color_uniform(rows, 9, 0), "k is 0; expected 1 to"),
-        (lambda rows: color_uniform(rows, 9, seed=-1), "the seed is -1"),
-        (lambda rows: color_uniform(rows, 9, epsilon=0), "epsilon is 0; expected more than 0"),
+        (lambda rows: color_uniform(rows, Request("uniform", 9), epsilon=0), "epsilon is 0; expected more"),
         (lambda rows: sample(thin(rows), 4), "m is 4 and the largest degree 2; expected 5 colors or more"),
-        (lambda rows: color_thinned(rows, 0), "min_edge_count is 0; expected 1 or more"),
-        (lambda rows: color_thinned(rows, 2, "best"), "the fit is 'best'"),
     ],
 )
 def test_what_cannot_be_is_refused(call, message):
@@ -140,6 +138,6 @@ def test_what_cannot_be_is_refused(call, message):
 @pytest.mark.parametrize("lists", [[[]], [[1], [2]]])
 def test_graphs_without_edges_are_no_error(lists):
     rows, _ = read(lists)
-    found, how = color_uniform(rows)
-    assert len(found.colors) == rows.n_features and (how.steps, how.expected_collisions) == (0, 0)
-    assert color_thinned(rows, 2).n_colors == min(1, rows.n_features)
+    coloring, how = color_uniform(rows, Request("uniform"))
+    assert len(coloring.colors) == rows.n_features and (how.steps, how.expected_collisions) == (0, 0)
+    assert color(rows, Request(min_edge_count=2)).n_colors == min(1, rows.n_features)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from test_thinned import graph_of
 
-from chromatic.coloring import collisions, transpose
+from chromatic.coloring import Request, collisions, transpose
 from chromatic.coloring.glauber import sample
 from chromatic.coloring.uniform import color_uniform
 from chromatic.data import Reader
@@ -83,12 +83,13 @@ def data():
 @pytest.mark.parametrize("k", [1, 3])
 def test_uniform_colorings_collide_less_than_promised(data, k):
     train, test = data
-    columns = transpose(train)
-    _, how = color_uniform(train, "proper", k, columns=columns)
+    transposed = transpose(train)
+    _, how = color_uniform(train, Request("uniform", min_edge_count=k), transposed=transposed)
     m = how.held_out + 2 * how.max_degree + 30
-    found = [color_uniform(train, m, k, seed=seed, columns=columns) for seed in range(5)]
-    seen = np.mean([collisions(test, coloring).mean for coloring, _ in found])
-    assert 0 < seen < found[0][1].expected_collisions
+    requests = [Request("uniform", m, seed=seed, min_edge_count=k) for seed in range(5)]
+    drawn = [color_uniform(train, request, transposed=transposed) for request in requests]
+    seen = np.mean([collisions(test, coloring).mean for coloring, _ in drawn])
+    assert 0 < seen < drawn[0][1].expected_collisions
 
 
 def test_good_turing_foretells_new_edges_and_the_theorem_bounds_collisions(data):
@@ -107,5 +108,5 @@ def test_good_turing_foretells_new_edges_and_the_theorem_bounds_collisions(data)
         max_degree=held.max_degree,
         good_turing=whole.filtered["good_turing"][k - 1],
     )
-    coloring, _ = color_uniform(train, m + len(held.features), k)
+    coloring, _ = color_uniform(train, Request("uniform", m + len(held.features), min_edge_count=k))
     assert collisions(test, coloring).mean <= promised.mcdiarmid < promised.paper

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.blocks import Blocks
-from chromatic.data.stored import Memory, limited, parse, parse_size, read_stored
+from chromatic.data.limit import MemoryLimit, limited, parse_size
+from chromatic.data.stored import parse, read_stored
 from chromatic.errors import InputError
 
 TEXTS = {
@@ -31,9 +32,10 @@ def test_what_is_stored_is_what_is_read(tmp_path, name, options):
     path.write_text(TEXTS[name])
     options = {**options, "keep_fields": name == "table.csv"}
     expected = Reader().read(path, **options)
-    memory = Memory(1 << 40, tmp_path, tmp_path)
+    memory = MemoryLimit(1 << 40, tmp_path, tmp_path)
     found = read_stored(Reader(chunk_size=300), [str(path)], memory, **options)
     rows = found.rows.load()
+    assert found.rows.counts.tolist() == expected.vocabulary.counts.tolist()
     assert found.left_out == expected.left_out
     assert found.vocabulary.fingerprint == expected.vocabulary.fingerprint
     for part in ("counts", "dense_keys", "fields"):

@@ -10,10 +10,11 @@ from chromatic.coloring import transpose
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.order import hold_out, largest_first, smallest_last
-from chromatic.graph.pairs import count, count_filtered, edges
+from chromatic.graph.pairs import count, count_filtered
 from chromatic.graph.stream import thin_stream
 from chromatic.graph.study import study, time_split
-from chromatic.graph.thinned import dump, thin, to_igraph, to_networkx, to_scipy
+from chromatic.graph.thinned import thin
+from chromatic.graph.walk import edges
 
 pytestmark = pytest.mark.kernels
 
@@ -182,32 +183,12 @@ def test_filters_too_small_add_edges_and_lose_none():
     np.testing.assert_array_equal(found.graph.neighbors, expected.neighbors)
 
 
-def test_counts_saturate_in_the_thinned_graph_and_are_exact_elsewhere(tmp_path, monkeypatch):
+def test_counts_saturate_in_the_thinned_graph(monkeypatch):
     import chromatic.graph.thinned as module
 
     monkeypatch.setattr(module, "MOST", 3)
     rows, _ = read([["a", "b"]] * 5 + [["a", "c"]] * 2)
     assert thin(rows).counts.tolist() == [3, 2, 3, 2]
-    assert to_scipy(rows).toarray().tolist() == [[0, 5, 2], [5, 0, 0], [2, 0, 0]]
-
-
-def test_the_weighted_graph_goes_to_other_libraries(tmp_path):
-    data = Reader().read([["a", "b"], ["a", "b"], ["a", "c"], ["d"]], dense_threshold=2)
-    rows = data.rows
-    networkx = pytest.importorskip("networkx")
-    graph = to_networkx(rows)
-    assert isinstance(graph, networkx.Graph)
-    assert sorted(graph.edges(data="weight")) == [(0, 1, 2), (0, 2, 1)] and len(graph) == 4
-    assert dump(rows, tmp_path / "edges.txt") == 2
-    assert (tmp_path / "edges.txt").read_text() == "0\t1\t2\n0\t2\t1\n"
-    dump(rows, tmp_path / "names.txt", 2, vocabulary=data.vocabulary)
-    assert (tmp_path / "names.txt").read_text() == "a\tb\t2\n"
-
-
-def test_the_weighted_graph_goes_to_igraph():
-    pytest.importorskip("igraph")
-    graph = to_igraph(read([["a", "b"], ["a", "b"], ["a", "c"]])[0])
-    assert (graph.vcount(), graph.get_edgelist(), graph.es["weight"]) == (3, [(0, 1), (0, 2)], [2, 1])
 
 
 @pytest.mark.parametrize("lists", [[[]], [[1]], [[1], [2]]])
@@ -257,6 +238,6 @@ def test_rows_of_other_data_are_no_training_rows():
         count(other)
 
 
-def test_columns_may_be_given():
+def test_transposed_rows_may_be_given():
     rows, _ = read([[1, 2], [1, 3]])
-    assert count(rows, columns=transpose(rows)).n_edges == 2
+    assert count(rows, transposed=transpose(rows)).n_edges == 2

@@ -6,8 +6,8 @@ import numpy as np
 
 from chromatic.data import Reader
 from chromatic.fitting import LocalSource, fit
-from chromatic.parameters import Settings
 from chromatic.model import Model
+from chromatic.parameters import Settings
 
 HOSTILE = "</script><script>document.title='caught'</script><img src=x onerror=document.title='caught'>"
 

@@ -11,7 +11,7 @@ from chromatic.cli import options, terminal
 from chromatic.cli.describe import size_of
 
 if TYPE_CHECKING:
-    from chromatic.coloring import Coloring, Columns
+    from chromatic.coloring import Coloring, Request, Transposed
     from chromatic.data import Rows
     from chromatic.graph.study import Study
     from chromatic.jobs import Reading
@@ -20,6 +20,74 @@ if TYPE_CHECKING:
 log = logging.getLogger("chromatic")
 
 MAX_K = 64  # of figures
+
+
+@dataclass(frozen=True)
+class Studied:
+    """What is to be told of the graph."""
+
+    max_k: int | None
+    delta: float
+    compare: bool
+    plots: str | None
+    export: str | None
+
+    @property
+    def prices_colorings(self) -> bool:
+        return self.compare or self.plots is not None
+
+    @property
+    def last_k(self) -> int | None:
+        """The largest k of figures; None where there are none."""
+        return MAX_K if self.max_k is None and self.prices_colorings else self.max_k
+
+    def check(self) -> None:
+        """Refuse, before any work, what cannot be counted, promised or written."""
+        from chromatic.errors import InputError
+        from chromatic.graph.bounds import deviation
+
+        if self.max_k is not None and not 1 <= self.max_k < 65_535:
+            raise InputError(f"max_k is {self.max_k}; expected 1 to 65,534")
+        if self.plots is not None:
+            from chromatic.report.figures import folder_for_figures
+
+            folder_for_figures(self.plots)
+        if self.export is not None:
+            from chromatic.graph.export import check_export
+
+            check_export(self.export)
+        deviation(1, 1, 1, self.delta)  # refuses a delta that the theorem does not cover
+
+
+studied_flags = options.gathered(
+    "studied",
+    Studied,
+    {
+        "max_k": options.option(
+            "--max-k", number=int, help="Count the graph of pairs seen k times, for every k up to this."
+        ),
+        "delta": options.option(
+            "--delta", number=float, default=0.01, help="Colors needed are right but for this probability."
+        ),
+        "compare": options.option(
+            "--compare/--no-compare",
+            is_flag=True,
+            default=False,
+            help="Tell what each coloring costs and promises.",
+        ),
+        "plots": options.option(
+            "--plots",
+            section="Output",
+            help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.",
+        ),
+        "export": options.option(
+            "--export",
+            section="Output",
+            help="Write the pairs seen in --min-edge-count rows or more to this file: .csv or .parquet by "
+            "name, .npz as a scipy matrix.",
+        ),
+    },
+)
 
 
 @options.inputs("train")
@@ -46,23 +114,7 @@ MAX_K = 64  # of figures
     section="Colors",
     help="The order in which first-fit, balanced and random take the features.",
 )
-@options.option(
-    "--max-k", number=int, help="Count the graph of pairs seen k times, for every k up to this."
-)
-@options.option(
-    "--delta", number=float, default=0.01, help="Colors needed are right but for this probability."
-)
-@options.option(
-    "--compare/--no-compare",
-    is_flag=True,
-    default=False,
-    help="Tell what each coloring costs and promises.",
-)
-@options.option(
-    "--plots",
-    section="Output",
-    help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.",
-)
+@studied_flags
 @options.as_json
 @options.parameters("min_edge_count", "dense_threshold", "min_count", "threads", "seed")
 @options.reading
@@ -73,10 +125,7 @@ def graph(
     coloring: str,
     max_colors: int | str,
     order: str,
-    max_k: int | None,
-    delta: float,
-    compare: bool,
-    plots: str | None,
+    studied: Studied,
     as_json: bool,
     settings: Settings,
     reading: Reading,
@@ -87,60 +136,33 @@ def graph(
     """
     from chromatic import jobs
     from chromatic._threads import thread_count
-    from chromatic.coloring import transpose
+    from chromatic.coloring import Request, transpose
 
-    if max_k is None and (plots is not None or compare):
-        max_k = MAX_K
-    _check(max_k, delta, plots)
+    studied.check()
+    seed, k = settings.seed, settings.min_edge_count
+    is_open = coloring == "random" and max_colors == "proper"  # its palette is found later
+    request = Request(coloring, 1 if is_open else max_colors, seed=seed, min_edge_count=k, order=order)
     jobs.check_paths([*train, *test])
-    data = jobs.read(train, reading, replace(settings, names=False))
+    data = jobs.read(train, reading, replace(settings, names=studied.export is not None))
     rows, test_rows = data.rows, None
     if test:
         test_rows = jobs.code(test, data.vocabulary, reading, settings.threads).rows
     threads = thread_count(settings.threads)
-    columns = transpose(rows, threads)
-    asked = _Asked(
-        strategy=coloring,
-        palette=max_colors,
-        k=settings.min_edge_count,
-        order=order,
-        seed=settings.seed,
-    )
-    colored, promised = _color(rows, columns, asked, threads)
+    how: dict[str, Any] = {"transposed": transpose(rows, threads), "threads": threads}
+    colored, promised = _color(rows, request, is_open=is_open, **how)
     figures = size_of(data) | _colored(rows, colored) | promised
     if test_rows is not None:
         figures |= _collisions(test_rows, colored, threads)
-    if max_k is None:
+    if studied.export is not None:
+        from chromatic.graph.export import export
+
+        n_edges = export(rows, studied.export, k, vocabulary=data.vocabulary, **how)
+        log.info("%s: %s pairs of features", studied.export, f"{n_edges:,}")
+        figures["exported_edges"] = n_edges
+    if studied.last_k is None:
         terminal.show(figures, as_json)
         return
-    from chromatic.graph.study import study
-
-    studied = study(rows, max_k, test=test_rows, delta=delta, columns=columns, threads=threads)
-    figures |= _studied(studied) | _split_in_time(rows, threads)
-    if compare or plots is not None:
-        from chromatic.coloring.prices import prices
-
-        drawn: dict[str, Any] = {"test": test_rows, "seed": settings.seed, "threads": threads}
-        figures["colorings"] = prices(rows, studied.suggested_k, columns, **drawn)
-    if plots is not None:
-        from chromatic.report.figures import draw_graph_figures
-
-        figures["figures"] = draw_graph_figures(studied, figures["colorings"], plots)
-    _show(figures, as_json)
-
-
-def _check(max_k: int | None, delta: float, plots: str | None) -> None:
-    """Refuse, before any work, what cannot be studied or drawn."""
-    from chromatic.errors import InputError
-    from chromatic.graph.bounds import deviation
-
-    if max_k is not None and not 1 <= max_k < 65_535:
-        raise InputError(f"max_k is {max_k}; expected 1 to 65,534")
-    if plots is not None:
-        from chromatic.report.figures import folder_for_figures
-
-        folder_for_figures(plots)
-    deviation(1, 1, 1, delta)  # refuses a delta that the theorem does not cover
+    _show(figures | _study(rows, test_rows, studied, seed=seed, **how), as_json)
 
 
 def _colored(rows: Rows, coloring: Coloring) -> dict[str, Any]:
@@ -163,57 +185,67 @@ def _collisions(test_rows: Rows, coloring: Coloring, threads: int) -> dict[str, 
     }
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The coloring that is asked for."""
+def _color(
+    rows: Rows, request: Request, *, is_open: bool, transposed: Transposed, threads: int
+) -> tuple[Coloring, dict[str, Any]]:
+    """Return the coloring that was asked for, and what it promises.
 
-    strategy: str
-    palette: int | str
-    k: int  # only pairs seen in so many rows need different colors
-    order: str
-    seed: int
+    Where the palette is open, it is twice what a balanced coloring needs.
+    """
+    from chromatic.coloring import color
 
-
-def _color(rows: Rows, columns: Columns, asked: _Asked, threads: int) -> tuple[Coloring, dict[str, Any]]:
-    """Return the coloring that was asked for, and what it promises."""
-    from chromatic.coloring import certify, color
-    from chromatic.coloring.certificate import ASSUMES
-    from chromatic.coloring.thinned import color_thinned
-
+    if request.strategy == "uniform":
+        return _color_uniformly(rows, request, transposed, threads)
+    if is_open:
+        balanced = color(rows, transposed=transposed)
+        request = replace(request, palette=max(1, 2 * balanced.n_colors))
     start = time.perf_counter()
-    strategy, palette, k = asked.strategy, asked.palette, asked.k
-    if strategy == "uniform":
-        return _color_uniformly(rows, columns, asked, threads)
-    if strategy == "random" and palette == "proper":
-        palette = max(1, 2 * color(rows, columns=columns).n_colors)
-        start = time.perf_counter()
-    given: dict[str, Any] = {"seed": asked.seed, "order": asked.order}
-    given |= {"columns": columns, "threads": threads}
-    if k == 1:
-        colored = color(rows, strategy, palette, **given)
-    else:
-        colored = color_thinned(rows, k, strategy, palette, **given)
-    if strategy != "random" or k > 1:
+    colored = color(rows, request, transposed=transposed, threads=threads)
+    if request.strategy != "random" or request.min_edge_count > 1:
         return colored, {}
-    promised = {"coloring_seconds": time.perf_counter() - start}
-    if asked.order == "count":
-        certificate = certify(rows, columns, colored, threads=threads)
-        promised["expected_collisions"] = certificate.expected
-        promised["standard_error"] = certificate.standard_error
-        log.warning("expected collisions: %s", ASSUMES)
+    promised: dict[str, Any] = {"coloring_seconds": time.perf_counter() - start}
+    if request.order == "count":
+        promised |= _certified(rows, colored, transposed, threads)
     return colored, promised
 
 
+def _study(rows: Rows, test: Rows | None, studied: Studied, *, seed: int, **how: Any) -> dict[str, Any]:
+    """The figures for every k, and what the flags ask for beside them."""
+    from chromatic.graph.study import study
+
+    assert studied.last_k is not None
+    study_ = study(rows, studied.last_k, test=test, delta=studied.delta, **how)
+    figures = _figures(study_) | _split_in_time(rows, how["threads"])
+    if studied.prices_colorings:
+        from chromatic.coloring.prices import prices
+
+        figures["colorings"] = prices(rows, study_.suggested_k, test=test, seed=seed, **how)
+    if studied.plots is not None:
+        from chromatic.report.figures import draw_graph_figures
+
+        figures["figures"] = draw_graph_figures(study_, figures["colorings"], studied.plots)
+    return figures
+
+
+def _certified(rows: Rows, coloring: Coloring, transposed: Transposed, threads: int) -> dict[str, Any]:
+    from chromatic.coloring.certificate import ASSUMES, certify
+
+    certificate = certify(rows, transposed, coloring, threads=threads)
+    log.warning("expected collisions: %s", ASSUMES)
+    return {
+        "expected_collisions": certificate.expected,
+        "standard_error": certificate.standard_error,
+    }
+
+
 def _color_uniformly(
-    rows: Rows, columns: Columns, asked: _Asked, threads: int
+    rows: Rows, request: Request, transposed: Transposed, threads: int
 ) -> tuple[Coloring, dict[str, Any]]:
-    """Return a uniform coloring, and what it promises."""
     from chromatic.coloring.certificate import ASSUMES
     from chromatic.coloring.uniform import color_uniform
 
     start = time.perf_counter()
-    given: dict[str, Any] = {"seed": asked.seed, "columns": columns, "threads": threads}
-    colored, how = color_uniform(rows, asked.palette, asked.k, **given)
+    colored, how = color_uniform(rows, request, transposed=transposed, threads=threads)
     promised: dict[str, Any] = {
         "coloring_seconds": time.perf_counter() - start,
         "expected_collisions": how.expected_collisions,
@@ -230,7 +262,7 @@ def _color_uniformly(
     return colored, promised
 
 
-def _studied(studied: Study) -> dict[str, Any]:
+def _figures(studied: Study) -> dict[str, Any]:
     return {
         "edges": studied.pairs.n_edges,
         "avg_degree": studied.per_k["avg_degree"][0],
@@ -249,8 +281,8 @@ def _split_in_time(rows: Rows, threads: int) -> dict[str, Any]:
         return {}
     split = time_split(rows, threads=threads)
     (log.info if split.holds else log.warning)("%s", split.sentence)
-    told = {"rows": split.rows, "good_turing": split.estimated, "new_edges": split.seen}
-    return {"time_split": told | {"holds": split.holds}}
+    figures = {"rows": split.rows, "good_turing": split.estimated, "new_edges": split.seen}
+    return {"time_split": figures | {"holds": split.holds}}
 
 
 def _show(figures: dict[str, Any], as_json: bool) -> None:

@@ -122,7 +122,7 @@ def _as_list(ctx: click.Context, param: click.Parameter, value: tuple[Any, ...])
     return list(value)
 
 
-def _gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) -> Decorator:
+def gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) -> Decorator:
     """Add flags that the command gets as one object, which `make` makes from them."""
 
     def decorate(command: Function) -> Function:
@@ -141,7 +141,7 @@ def _gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) 
 def parameters(*chosen: str) -> Decorator:
     """Add the flags of these parameters, or groups of them; the command gets `settings`."""
     rows = [row for row in PARAMETERS if row.name != "verbose" and {row.name, row.group} & {*chosen}]
-    return _gathered("settings", Settings, {row.name: _flag_of(row) for row in rows})
+    return gathered("settings", Settings, {row.name: _flag_of(row) for row in rows})
 
 
 def _flag_of(row: Parameter) -> Decorator:
@@ -159,7 +159,7 @@ def _reading(**given: Any) -> Reading:
     return Reading(**given, bar=progress_bar)
 
 
-reading = _gathered(
+reading = gathered(
     "reading",
     _reading,
     {
@@ -205,7 +205,7 @@ class Engine:
         return self.engine == "spark"
 
 
-engine = _gathered(
+engine = gathered(
     "engine",
     Engine,
     {

@@ -1,15 +1,21 @@
-"""Colors without a graph: features that share no row may share a color."""
+"""Colors: features that share no row may share a color."""
 
 from chromatic.coloring.certificate import Certificate, certify
+from chromatic.coloring.choose import color
 from chromatic.coloring.collisions import Collisions, collisions, represent
-from chromatic.coloring.greedy import Coloring, color
-from chromatic.data.transpose import Columns, transpose
+from chromatic.coloring.coloring import Coloring
+from chromatic.coloring.request import MOST_COLORS, STRATEGIES, Request, Size
+from chromatic.data.transpose import Transposed, transpose
 
 __all__ = [
+    "MOST_COLORS",
+    "STRATEGIES",
     "Certificate",
     "Collisions",
     "Coloring",
-    "Columns",
+    "Request",
+    "Size",
+    "Transposed",
     "certify",
     "collisions",
     "color",

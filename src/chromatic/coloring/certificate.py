@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel
 from chromatic._threads import ordered_map
-from chromatic.coloring.greedy import Coloring
+from chromatic.coloring.coloring import Coloring
 from chromatic.data.rows import Rows
-from chromatic.data.transpose import Columns
+from chromatic.data.transpose import Transposed
 from chromatic.errors import InputError
 
 SAMPLE = 50_000
@@ -40,21 +40,21 @@ class Certificate:
 
 
 def certify(
-    rows: Rows, columns: Columns, coloring: Coloring, sample: int = SAMPLE, threads: int = 1
+    rows: Rows, transposed: Transposed, coloring: Coloring, sample: int = SAMPLE, threads: int = 1
 ) -> Certificate:
     """Estimate the collisions of a new row from a seeded sample of the features.
 
     >>> from chromatic.data import Reader
-    >>> from chromatic.coloring import color, transpose
+    >>> from chromatic.coloring import Request, color, transpose
     >>> rows = Reader().read([["a", "b"], ["a", "c"], ["b", "c"], ["c"]], dense_threshold=2).rows
-    >>> certify(rows, transpose(rows), color(rows, "random", 8)).expected > 0
+    >>> certify(rows, transpose(rows), color(rows, Request("random", 8))).expected > 0
     True
     """
     coloring.check(rows)
-    if coloring.fit != "random":
-        raise InputError(f"the coloring is {coloring.fit}; only a random one has this certificate")
+    if coloring.strategy != "random":
+        raise InputError(f"the coloring is {coloring.strategy}; only a random one has this certificate")
     assert coloring.palette is not None
-    n_known = int(np.searchsorted(-columns.counts, -1))  # features of two rows or more come first
+    n_known = int(np.searchsorted(-transposed.counts, -1))  # features of two rows or more come first
     random = np.random.default_rng(coloring.seed)
     chosen = np.arange(n_known)
     if n_known > sample:
@@ -63,8 +63,8 @@ def certify(
 
     def count(share: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         once = np.zeros(len(share), np.int64)
-        arrays = rows.indptr, rows.codes, columns.indptr, columns.rows
-        _count_pairs_seen_once(*arrays, share, np.zeros(n_known, np.uint32), once)
+        data = rows.indptr, rows.codes, transposed.indptr, transposed.rows
+        _count_pairs_seen_once(data, share, np.zeros(n_known, np.uint32), once)
         return once
 
     once = np.empty(len(chosen))
@@ -79,17 +79,18 @@ def certify(
 
 
 @kernel
-def _count_pairs_seen_once(indptr, codes, col_indptr, col_rows, features, met, once):  # type: ignore[no-untyped-def]
+def _count_pairs_seen_once(data, features, met, once):  # type: ignore[no-untyped-def]
     """For each feature v, the earlier features (of two rows or more) that share just one row with v."""
+    indptr, codes, starts, of_feature = data
     for k in range(len(features)):
         v = features[k]
-        for i in range(col_indptr[v], col_indptr[v + 1]):
-            row = np.int64(col_rows[i])
+        for i in range(starts[v], starts[v + 1]):
+            row = np.int64(of_feature[i])
             for j in range(indptr[row], indptr[row + 1]):
                 if codes[j] < v:
                     met[codes[j]] += np.uint32(1)
-        for i in range(col_indptr[v], col_indptr[v + 1]):
-            row = np.int64(col_rows[i])
+        for i in range(starts[v], starts[v + 1]):
+            row = np.int64(of_feature[i])
             for j in range(indptr[row], indptr[row + 1]):
                 if codes[j] < v:
                     once[k] += met[codes[j]] == 1

@@ -9,10 +9,8 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel
 from chromatic._threads import ordered_map
-from chromatic.coloring.greedy import Coloring
-from chromatic.data.rows import Rows
-
-ROWS_PER_PIECE = 1 << 16
+from chromatic.coloring.coloring import Coloring
+from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 
 @dataclass(frozen=True)
@@ -46,41 +44,36 @@ def represent(rows: Rows, coloring: Coloring, threads: int = 1) -> tuple[Rows, C
     dropped = np.zeros(rows.n_rows, np.int64)
 
     def mark(start: int) -> npt.NDArray[np.int64]:
-        piece = slice(start, start + ROWS_PER_PIECE)
+        indptr = rows.indptr[start : start + ROWS_PER_PIECE + 1]
         by_color = np.zeros(coloring.n_colors, np.int64)
         last_row = np.full(coloring.n_colors, -1, np.int64)
-        _mark_kept(
-            rows.indptr[start : start + ROWS_PER_PIECE + 1],
-            rows.codes,
-            coloring.colors,
-            last_row,
-            kept,
-            dropped[piece],
-            by_color,
-        )
+        out = kept, dropped[start : start + ROWS_PER_PIECE], by_color
+        _mark_kept((indptr, rows.codes), coloring.colors, last_row, out)
         return by_color
 
     by_color = np.zeros(coloring.n_colors, np.int64)
     for piece in ordered_map(mark, range(0, rows.n_rows, ROWS_PER_PIECE), threads):
         by_color += piece
     worst = np.argsort(-by_color, kind="stable")[:10]
-    found = Collisions(
+    lost = Collisions(
         mean=float(dropped.mean()) if rows.n_rows else 0.0,
         std=float(dropped.std()) if rows.n_rows else 0.0,
         share_of_rows=float((dropped > 0).mean()) if rows.n_rows else 0.0,
         worst_colors=[(int(c), int(by_color[c])) for c in worst if by_color[c]],
         dropped=int(dropped.sum()),
     )
-    if not found.dropped:
-        return rows, found
+    if not lost.dropped:
+        return rows, lost
     indptr = rows.indptr.copy()
     indptr[1:] -= np.cumsum(dropped)
-    return replace(rows, indptr=indptr, codes=rows.codes[kept]), found
+    return replace(rows, indptr=indptr, codes=rows.codes[kept]), lost
 
 
 @kernel
-def _mark_kept(indptr, codes, colors, last_row, kept, dropped, by_color):  # type: ignore[no-untyped-def]
+def _mark_kept(rows, colors, last_row, out):  # type: ignore[no-untyped-def]
     """Codes ascend with rarity: from the end of a row, the first of each color is kept."""
+    indptr, codes = rows
+    kept, dropped, by_color = out
     for row in range(len(indptr) - 1):
         for i in range(indptr[row + 1] - 1, indptr[row] - 1, -1):
             color = colors[codes[i]]

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import kernel, mix
 from chromatic._threads import ordered_map
 from chromatic.errors import InputError
 from chromatic.graph.thinned import Graph
@@ -61,7 +61,8 @@ def sample(
 
     `last` marks features whose neighbors are neighbors of each other: they are drawn after the others.
 
-    >>> triangle = Graph.of_edges(1, 3, *np.array([[1, 2, 2], [0, 0, 1], [1, 1, 1]], np.uint32))
+    >>> edges = np.array([[1, 2, 2], [0, 0, 1], [1, 1, 1]], np.uint32)
+    >>> triangle = Graph.of_edges(1, 3, *edges)
     >>> len(set(sample(triangle, 5).colors.tolist()))
     3
     """
@@ -83,14 +84,14 @@ def sample(
     for sweep in range(sweeps):
         for features in classes:
             _step_together(arrays, features, colors, (m, seed, sweep), threads)
-    _step(arrays, order[:n_last][::-1].copy(), colors, m, seed, sweeps)
+    _step(arrays, order[:n_last][::-1].copy(), colors, (m, seed, sweeps))
     average = degrees.sum() / max(1, len(core))
     return Chain(
-        colors,
-        len(core),
-        sweeps * len(core),
-        max((len(features) for features in classes), default=0),
-        max(1, int(math.sqrt(len(core)) / average)) if average else len(core),
+        colors=colors,
+        core=len(core),
+        steps=sweeps * len(core),
+        at_once=max((len(features) for features in classes), default=0),
+        paper_at_once=max(1, int(math.sqrt(len(core)) / average)) if average else len(core),
     )
 
 
@@ -103,10 +104,10 @@ def _step_together(
 ) -> None:
     """Let features step that are no neighbors of each other."""
     if threads == 1 or len(features) <= FEATURES_PER_PIECE:
-        _step(arrays, features, colors, *task)
+        _step(arrays, features, colors, task)
         return
     pieces = np.split(features, range(FEATURES_PER_PIECE, len(features), FEATURES_PER_PIECE))
-    for _ in ordered_map(lambda piece: _step(arrays, piece, colors, *task), pieces, threads):
+    for _ in ordered_map(lambda piece: _step(arrays, piece, colors, task), pieces, threads):
         pass
 
 
@@ -120,7 +121,7 @@ def _sweeps_needed(
     weights[core] = 1.0
     fewest, stale = math.inf, 0
     while stale < 4:
-        _sum_weights(arrays, core, degrees, m, weights, sums)
+        _sum_weights(arrays, core, (degrees, m), weights, sums)
         alpha = float((sums[core] / weights[core]).max())
         spread = float(weights.sum() / weights[core].min())
         sweeps = math.ceil(math.log(spread / epsilon) / -math.log(alpha)) if alpha < 1 else math.inf
@@ -194,9 +195,10 @@ def _first_fit(graph, features, colors, taken):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sum_weights(graph, core, degrees, m, weights, sums):  # type: ignore[no-untyped-def]
+def _sum_weights(graph, core, free, weights, sums):  # type: ignore[no-untyped-def]
     """How much a feature's neighbors move it: their weights over m - d, zero outside the core."""
     indptr, neighbors = graph
+    degrees, m = free
     for i in range(len(core)):
         v = core[i]
         total = 0.0
@@ -206,16 +208,17 @@ def _sum_weights(graph, core, degrees, m, weights, sums):  # type: ignore[no-unt
 
 
 @kernel
-def _step(graph, features, colors, m, seed, sweep):  # type: ignore[no-untyped-def]
+def _step(graph, features, colors, task):  # type: ignore[no-untyped-def]
     """Each feature takes a uniform color that no neighbor has: draw until one is free.
 
     More than half of the colors are free, so two draws do on average.
     """
     indptr, neighbors = graph
-    key = _mix(U64(seed) + U64(0x9E3779B97F4A7C15) * (U64(sweep) + U64(1)))
+    m, seed, sweep = task
+    key = mix(U64(seed) + U64(0x9E3779B97F4A7C15) * (U64(sweep) + U64(1)))
     for i in range(len(features)):
         v = features[i]
-        word = _mix(key ^ (U64(v) * U64(0xD1342543DE82EF95)))
+        word = mix(key ^ (U64(v) * U64(0xD1342543DE82EF95)))
         free = False
         choice = np.int32(0)
         while not free:
@@ -225,13 +228,5 @@ def _step(graph, features, colors, m, seed, sweep):  # type: ignore[no-untyped-d
                 if colors[neighbors[e]] == choice:
                     free = False
                     break
-            word = _mix(word + U64(0x9E3779B97F4A7C15))
+            word = mix(word + U64(0x9E3779B97F4A7C15))
         colors[v] = choice
-
-
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64."""
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))

@@ -1,7 +1,7 @@
-"""The greedy coloring of rows that memory does not hold: the same colors, from passes over a file.
+"""The engine for rows on disk: the same greedy colors, from passes over a file.
 
-Where a bitset for each row fits, the columns of a range of features are made at a time, as many as
-fit beside the bitsets, and colored as ever.
+Where a bitset for each row fits, a range of features is transposed at a time, as many as fit beside the
+bitsets, and colored as in memory.
 
 Where it does not, no bitset of a row is kept at all. The features of a row are colored one after the
 other, so the row's bitset is needed at its next feature only: it travels there. A range of features has
@@ -20,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
-from chromatic.coloring.greedy import Coloring, Greedy, check_options
+from chromatic.coloring.coloring import Coloring
+from chromatic.coloring.greedy import Greedy
+from chromatic.coloring.request import Request
 from chromatic.data.stored import StoredRows
-from chromatic.data.transpose import Columns, transpose_range
+from chromatic.data.transpose import Transposed, transpose_range
 
 log = logging.getLogger("chromatic")
 
@@ -31,51 +33,69 @@ SENT_AT_ONCE = 1 << 16  # bitsets on their way to a file
 Integers = npt.NDArray[np.int64]
 
 
-def color_stored(
-    rows: StoredRows,
-    counts: Integers,
-    fit: str = "balanced",
-    max_colors: int | str = "proper",
-    *,
-    seed: int = 0,
-    fields: npt.NDArray[np.int32] | None = None,
-) -> Coloring:
-    """The colors that `color` finds in the same rows; `counts` tells in how many rows each feature is."""
-    check_options(fit, max_colors, seed)
-    indptr = np.concatenate(([0], np.cumsum(counts)))
-    work = Greedy(np.arange(rows.n_features), fit, max_colors, seed, fields)
-    words = work.most_words
-    if isinstance(max_colors, str):  # more are rarely needed than the largest row has features
-        words = min(words, rows.largest_nnz // 32 + 2)
+def bytes_needed(rows: StoredRows, request: Request) -> int:
+    """Return the fewest bytes with which stored rows can be colored."""
+    most = int(rows.counts.max(initial=0))  # a feature is colored at once
+    words = request.words(rows.largest_nnz)
+    if request.fields is not None:
+        return SPARE + _bytes_of_bitsets(rows, words) + 4 * most
+    return SPARE + _bytes_of_indptr(rows) + _bytes_sent(words) + _bytes_of_entry(words) * most
+
+
+def color(rows: StoredRows, request: Request) -> Coloring:
+    """Color rows in a file; the colors are those that `bitsets` finds in the same rows."""
+    return request.met_by(lambda request: _color(rows, request))
+
+
+def _color(rows: StoredRows, request: Request) -> Coloring:
+    indptr = np.concatenate(([0], np.cumsum(rows.counts)))
+    greedy = Greedy(np.arange(rows.n_features), request)
+    words = request.words(rows.largest_nnz)
     room = rows.memory.left() - SPARE
-    most = int(counts.max(initial=0))  # a feature is colored at once
-    bitsets = 8 * rows.n_rows * words * (1 if words == 1 else 2)  # two while they are widened
-    if room - bitsets >= 4 * most:
-        color_by_bitsets(rows, indptr, work, (room - bitsets) // 4)
-        return work.coloring(rows.largest_nnz, rows.vocabulary)
-    if fields is not None:
-        rows.memory.check(SPARE + bitsets + 4 * most, "coloring beside fields")
-    room -= 8 * len(indptr)
+    of_transposed = room - _bytes_of_bitsets(rows, words)
+    if of_transposed >= 4 * int(rows.counts.max(initial=0)):
+        color_by_bitsets(rows, indptr, greedy, of_transposed // 4)
+        return greedy.coloring(rows.largest_nnz, rows.vocabulary)
+    if request.fields is not None:
+        rows.memory.check(bytes_needed(rows, request), "coloring beside fields")
+    room -= _bytes_of_indptr(rows)
+    most = int(rows.counts.max(initial=0))
     while True:
-        each, sent = 8 * words + 8, SENT_AT_ONCE * (8 * words + 24)
-        rows.memory.check(SPARE + 8 * len(indptr) + each * most + sent, "coloring")
-        if color_by_links(rows, indptr, work, words, (room - sent) // each):
-            return work.coloring(rows.largest_nnz, rows.vocabulary)
+        each, sent = _bytes_of_entry(words), _bytes_sent(words)
+        rows.memory.check(SPARE + _bytes_of_indptr(rows) + sent + each * most, "coloring")
+        if color_by_links(rows, indptr, greedy, words, (room - sent) // each):
+            return greedy.coloring(rows.largest_nnz, rows.vocabulary)
         words *= 2
-        work = Greedy(work.features, fit, max_colors, seed)
+        greedy = Greedy(greedy.features, request)
 
 
-def color_by_bitsets(rows: StoredRows, indptr: Integers, work: Greedy, entries: int) -> None:
-    """Color with a bitset for each row, and the columns of so many entries at a time."""
+def _bytes_of_bitsets(rows: StoredRows, words: int) -> int:
+    return 8 * rows.n_rows * words * (1 if words == 1 else 2)  # two while they are widened
+
+
+def _bytes_of_indptr(rows: StoredRows) -> int:
+    return 8 * (rows.n_features + 1)
+
+
+def _bytes_of_entry(words: int) -> int:
+    return 8 * words + 8  # a bitset and a link
+
+
+def _bytes_sent(words: int) -> int:
+    return SENT_AT_ONCE * (8 * words + 24)
+
+
+def color_by_bitsets(rows: StoredRows, indptr: Integers, greedy: Greedy, entries: int) -> None:
+    """Color with a bitset for each row, and so many entries of the transposed rows at a time."""
     ranges = _ranges(indptr, entries)
     log.info("colors: a bitset for each row, passes: %d", len(ranges))
-    work.make_bitsets(rows.n_rows)
+    greedy.make_bitsets(rows.n_rows)
     for first, stop in ranges:
-        columns = transpose_range(rows.pieces(), indptr, first, stop)
-        work.run(columns, _within(work.features, first, stop))
+        transposed = transpose_range(rows.pieces(), indptr, first, stop)
+        greedy.run(transposed, _within(greedy.features, first, stop))
 
 
-def color_by_links(rows: StoredRows, indptr: Integers, work: Greedy, words: int, entries: int) -> bool:
+def color_by_links(rows: StoredRows, indptr: Integers, greedy: Greedy, words: int, entries: int) -> bool:
     """Color with bitsets of so many entries at a time; False where they have too few words."""
     ranges = _ranges(indptr, entries)
     log.info("colors: a bitset for each entry, passes: %d", len(ranges))
@@ -86,27 +106,27 @@ def color_by_links(rows: StoredRows, indptr: Integers, work: Greedy, words: int,
         links = np.full(end - base, -1, np.int64)
         places = indptr[:-1].copy()
         for _, piece in rows.pieces():
-            _link(piece.indptr, piece.codes, first, stop, places, base, links)
+            _link((piece.indptr, piece.codes), (first, stop), places, base, links)
         del places
-        work.make_bitsets(len(links), words)
+        greedy.make_bitsets(len(links), words)
         for sent in _received(post[k], words):
-            work.used[sent[:, 0].astype(np.int64) - base] = sent[:, 1:]
-        columns = Columns(indptr, np.empty(0, np.uint32), int(base))
-        if not work.run(columns, _within(work.features, first, stop), links):
+            greedy.used[sent[:, 0].astype(np.int64) - base] = sent[:, 1:]
+        transposed = Transposed(indptr, np.empty(0, np.uint32), int(base))
+        if not greedy.run(transposed, _within(greedy.features, first, stop), links):
             return False
-        _send(links, work.used, end, ends, post)
+        _send(links, greedy.used, end, ends, post)
     return True
 
 
 def _ranges(indptr: Integers, entries: int) -> list[tuple[int, int]]:
     """Ranges of features of at most so many entries each."""
-    found, first, n_features = [], 0, len(indptr) - 1
+    ranges, first, n_features = [], 0, len(indptr) - 1
     while first < n_features:
         stop = int(np.searchsorted(indptr, indptr[first] + entries, side="right")) - 1
         stop = max(stop, first + 1)
-        found.append((first, stop))
+        ranges.append((first, stop))
         first = stop
-    return found
+    return ranges
 
 
 def _within(features: Integers, first: int, stop: int) -> Integers:
@@ -142,8 +162,10 @@ def _received(path: Path, words: int) -> Iterator[npt.NDArray[np.uint64]]:
 
 
 @kernel
-def _link(indptr, codes, first, stop, places, base, links):  # type: ignore[no-untyped-def]
-    """Where the entries of a range link to: the place of the row's next entry among those of all."""
+def _link(rows, features, places, base, links):  # type: ignore[no-untyped-def]
+    """Link the entries of a range of features to the row's next entry, by its place among all entries."""
+    indptr, codes = rows
+    first, stop = features
     for row in range(len(indptr) - 1):
         before = np.int64(-1)
         for i in range(indptr[row], indptr[row + 1]):

@@ -1,4 +1,4 @@
-"""Uniform colorings of the thinned graph, by which the paper's theorem holds.
+"""The engine for uniform colorings of the thinned graph, for which the paper's theorem holds.
 
 The features W with the largest degrees get colors of their own. The others are colored uniformly at random
 among all proper colorings with m > 2Δ_f colors, so that two that are no neighbors share a color with
@@ -15,10 +15,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.coloring.glauber import sample
-from chromatic.coloring.greedy import MOST_COLORS, Coloring
+from chromatic.coloring.coloring import Coloring, coloring_of
+from chromatic.coloring.glauber import Chain, sample
+from chromatic.coloring.request import MOST_COLORS, Request, Size
 from chromatic.data.rows import Rows
-from chromatic.data.transpose import Columns, transpose
+from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
 from chromatic.graph.bounds import Bound, bound
 from chromatic.graph.order import HeldOut, hold_out
@@ -43,15 +44,18 @@ class Uniform:
     bound: Bound  # the theorem's, with probability 99 %, for functions of L = 1
 
 
+def bytes_needed(size: Size, request: Request, n_edges: int) -> int:
+    """Return the bytes of the rows, their transpose, a graph of so many edges, and the chain's arrays."""
+    return 8 * size.n_entries + 8 * size.n_rows + 150 * size.n_features + 12 * n_edges
+
+
 def color_uniform(
     rows: Rows,
-    max_colors: int | str = "proper",
-    min_edge_count: int = 1,
+    request: Request,
     *,
-    seed: int = 0,
-    epsilon: float = 0.01,
-    columns: Columns | None = None,
+    transposed: Transposed | None = None,
     threads: int = 1,
+    epsilon: float = 0.01,
 ) -> tuple[Coloring, Uniform]:
     """Draw a uniform proper coloring of the graph of pairs seen in `min_edge_count` rows or more.
 
@@ -59,12 +63,13 @@ def color_uniform(
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "c"], ["b", "c"]], dense_threshold=2).rows
-    >>> coloring, how = color_uniform(rows, 9)
+    >>> coloring, how = color_uniform(rows, Request("uniform", 9))
     >>> len(set(coloring.colors.tolist())), how.held_out
     (3, 2)
     """
-    graph = FilteredGraph(rows, min_edge_count, columns or transpose(rows, threads), threads)
-    return graph.color(max_colors, seed=seed, epsilon=epsilon)
+    transposed = transposed or transpose(rows, threads)
+    graph = FilteredGraph(rows, request.min_edge_count, transposed, threads)
+    return graph.color(request, epsilon=epsilon)
 
 
 @dataclass(frozen=True)
@@ -73,26 +78,26 @@ class FilteredGraph:
 
     rows: Rows
     k: int
-    columns: Columns
+    transposed: Transposed
     threads: int = 1
 
     @cached_property
     def held(self) -> HeldOut:
-        pairs = count(self.rows, self.k, columns=self.columns, threads=self.threads)
-        return hold_out(self.rows, pairs, [self.k], columns=self.columns, threads=self.threads)[0]
+        pairs = count(self.rows, self.k, transposed=self.transposed, threads=self.threads)
+        return hold_out(self.rows, pairs, [self.k], transposed=self.transposed, threads=self.threads)[0]
 
     @cached_property
     def new_pairs(self) -> tuple[float, float]:
         """N_f/n, of all features and of known ones."""
         held_out = {self.k: self.held.features}
-        left = count_filtered(self.rows, held_out, columns=self.columns, threads=self.threads)
+        left = count_filtered(self.rows, held_out, transposed=self.transposed, threads=self.threads)
         n = max(1, self.rows.n_rows)
         return float(left.good_turing[0]) / n, float(left.good_turing_seen[0]) / n
 
     @cached_property
     def graph(self) -> Graph:
         return thin(
-            self.rows, self.k, columns=self.columns, without=self._is_held_out, threads=self.threads
+            self.rows, self.k, transposed=self.transposed, without=self._is_held_out, threads=self.threads
         )
 
     @cached_property
@@ -105,34 +110,43 @@ class FilteredGraph:
     def fewest_colors(self) -> int:
         return len(self.held.features) + 2 * self.held.max_degree + 1
 
-    def color(
-        self, max_colors: int | str, *, seed: int = 0, epsilon: float = 0.01
-    ) -> tuple[Coloring, Uniform]:
-        """Draw a coloring."""
-        if not 0 <= seed < 1 << 63:
-            raise InputError(f"the seed is {seed}; expected 0 to 2**63 - 1")
+    def color(self, request: Request, *, epsilon: float = 0.01) -> tuple[Coloring, Uniform]:
+        """Draw a coloring with the palette and the seed of a request."""
         if not 0 < epsilon < 1:
             raise InputError(f"epsilon is {epsilon}; expected more than 0, less than 1")
-        n_colors = self._palette(max_colors)
-        n_held, max_degree, n_features = len(self.held.features), self.held.max_degree, self.rows.n_features
-        m, v = n_colors - n_held, n_features - n_held
+        n_colors = self._palette(request.palette)
+        n_held, n_features = len(self.held.features), self.rows.n_features
+        m = n_colors - n_held
         # the neighbors of a feature of one row are that row's, and so of each other
-        last = self.columns.counts == 1 if self.k == 1 else np.zeros(n_features, np.bool_)
-        chain = sample(self.graph, m, seed=seed, epsilon=epsilon, last=last, threads=self.threads)
+        last = self.transposed.counts == 1 if self.k == 1 else np.zeros(n_features, np.bool_)
+        chain = sample(self.graph, m, seed=request.seed, epsilon=epsilon, last=last, threads=self.threads)
         colors = chain.colors + np.int32(n_held)
         colors[self.held.features] = np.arange(n_held, dtype=np.int32)
-        how = Uniform(
-            self.k,
-            n_held,
-            m,
-            max_degree,
-            chain.core,
-            chain.steps,
-            math.ceil(m / (m - 2 * max_degree) * v * math.log(v / epsilon)) if v else 0,
-            chain.at_once,
-            chain.paper_at_once,
-            self.new_pairs[1] / (m - 2 * max_degree),
-            bound(
+        coloring = coloring_of(
+            request,
+            colors,
+            n_colors,
+            lower_bound=self.rows.largest_nnz if self.k == 1 else min(1, n_features),
+            vocabulary=self.rows.vocabulary,
+        )
+        return coloring, self._promised(chain, m, epsilon)
+
+    def _promised(self, chain: Chain, m: int, epsilon: float) -> Uniform:
+        """Return what a coloring of the features outside W with m colors promises."""
+        max_degree = self.held.max_degree
+        v = self.rows.n_features - len(self.held.features)
+        return Uniform(
+            k=self.k,
+            held_out=len(self.held.features),
+            palette=m,
+            max_degree=max_degree,
+            core=chain.core,
+            steps=chain.steps,
+            paper_steps=math.ceil(m / (m - 2 * max_degree) * v * math.log(v / epsilon)) if v else 0,
+            at_once=chain.at_once,
+            paper_at_once=chain.paper_at_once,
+            expected_collisions=self.new_pairs[1] / (m - 2 * max_degree),
+            bound=bound(
                 self.k,
                 m,
                 n_rows=max(1, self.rows.n_rows),
@@ -141,31 +155,16 @@ class FilteredGraph:
                 good_turing=self.new_pairs[0],
             ),
         )
-        coloring = Coloring(
-            colors,
-            n_colors if n_features else 0,
-            "uniform",
-            None if isinstance(max_colors, str) else n_colors,
-            seed,
-            0,
-            0,
-            self.rows.largest_nnz if self.k == 1 else min(1, n_features),
-            self.rows.vocabulary,
-            np.zeros(n_features, np.int32),
-        )
-        return coloring, how
 
-    def _palette(self, max_colors: int | str) -> int:
-        if isinstance(max_colors, str):
-            if max_colors != "proper":
-                raise InputError(f"max_colors is {max_colors!r}; expected a number, or 'proper'")
+    def _palette(self, palette: int | str) -> int:
+        if isinstance(palette, str):
             return self.fewest_colors - 1 + max(1, math.ceil(self.new_pairs[0]))
-        if not self.fewest_colors <= max_colors <= MOST_COLORS:
+        if not self.fewest_colors <= palette <= MOST_COLORS:
             n_held, max_degree = len(self.held.features), self.held.max_degree
             raise InputError(
-                f"max_colors is {max_colors:,}; expected {self.fewest_colors:,} or more to color pairs "
+                f"max_colors is {palette:,}; expected {self.fewest_colors:,} or more to color pairs "
                 f"seen in {self.k} rows or more uniformly ({n_held:,} features of the largest degrees have "
                 f"colors of their own, the others more than twice their largest degree, {max_degree:,}), "
                 "or a larger min_edge_count"
             )
-        return int(max_colors)
+        return int(palette)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, load64, prefetch
+from chromatic._numba import inlined, kernel, load64, mix_words, prefetch
 
 U64 = np.uint64
 _P1 = U64(0x9E3779B185EBCA87)
@@ -47,10 +47,8 @@ def mix_integers(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
     >>> hex(mix_integers(np.array([7], np.uint32))[0])
     '0x63cbe1e459320dd7'
     """
-    z = values.astype(np.uint64) + U64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
+    mixed: npt.NDArray[np.uint64] = mix_words(values.astype(np.uint64) + U64(0x9E3779B97F4A7C15))
+    return mixed
 
 
 class HashIndex:

@@ -6,7 +6,6 @@ are there for one run. Memory holds the vocabulary, the labels, and one block of
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import logging
@@ -20,11 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._files import cache_folder, replacing, scratch_folder, used_memory
+from chromatic._files import replacing, scratch_folder
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, LeftOut, Tokens
 from chromatic.data.blocks import Arrays, Blocks
 from chromatic.data.counting import count_stream
+from chromatic.data.limit import MemoryLimit
 from chromatic.data.names import Names
 from chromatic.data.reader import Reader
 from chromatic.data.rows import Rows
@@ -34,67 +34,7 @@ from chromatic.errors import InputError
 log = logging.getLogger("chromatic")
 
 VERSION = 1  # of the file of batches
-LEAST = 180 << 20  # bytes that a job has before there is any data
 HEAD = 1 << 16  # bytes of a file that must be the same
-
-
-@dataclass(frozen=True)
-class Memory:
-    """How much memory a job may use, and where on disk it puts what does not fit."""
-
-    limit: int
-    cache: Path  # for what the next job may use
-    scratch: Path  # for the time of this one
-
-    def left(self) -> int:
-        """The bytes that are still free."""
-        return self.limit - used_memory()
-
-    def check(self, needed: int, what: str) -> None:
-        """Refuse to begin what will not fit."""
-        left = self.left()
-        if needed > left:
-            enough = (self.limit + needed - left >> 20) + 1
-            raise InputError(
-                f"{what} needs {needed >> 20:,} MB and {max(left, 0) >> 20:,} MB are left; expected more "
-                f"--memory, {enough}M for this step"
-            )
-
-
-@contextlib.contextmanager
-def limited(size: str, cache: str | None = None) -> Iterator[Memory]:
-    """A job that keeps within so much memory; nothing but the cache is left of it on disk."""
-    folder = cache_folder() / "rows" if cache is None else Path(cache)
-    limit = parse_size(size)
-    if limit < LEAST:
-        raise InputError(
-            f"the memory is {size}, and Python with its libraries takes {LEAST >> 20} MB; expected more "
-            "--memory"
-        )
-    with contextlib.ExitStack() as stack:
-        try:
-            scratch = stack.enter_context(scratch_folder(folder))
-        except OSError as error:
-            problem = f"cannot be written ({error.strerror}); name another folder with --cache"
-            raise InputError(f"{folder}: {problem}") from error
-        yield Memory(limit, folder, scratch)
-
-
-def parse_size(text: str) -> int:
-    """A number of bytes as people write it.
-
-    >>> parse_size("1.5G"), parse_size("300M"), parse_size("4096")
-    (1610612736, 314572800, 4096)
-    """
-    number = text.strip().upper().removesuffix("B")
-    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(number[-1:], 0)
-    try:
-        size = float(number[:-1] if unit else number) * 2.0**unit
-    except ValueError:
-        size = 0.0
-    if not 1 <= size < 2.0**60:
-        raise InputError(f"the memory is {text!r}; expected a size such as 500M or 8G")
-    return int(size)
 
 
 @dataclass(frozen=True)
@@ -136,10 +76,14 @@ class StoredRows:
 
     blocks: Blocks
     labels: npt.NDArray[np.float64] | None
-    n_features: int
+    counts: npt.NDArray[np.int64]  # how many rows each feature has
     n_dense: int
     vocabulary: int  # the fingerprint of the vocabulary that codes the rows
-    memory: Memory
+    memory: MemoryLimit
+
+    @property
+    def n_features(self) -> int:
+        return len(self.counts)
 
     @property
     def n_rows(self) -> int:
@@ -157,11 +101,6 @@ class StoredRows:
     def elided_values(self) -> int:
         return self.blocks.total("elided")
 
-    def bytes_to_color(self, words: int) -> int:
-        """What memory must hold for rows that are loaded and colored with bitsets of so many words."""
-        of_rows = self.n_rows * (24 + 16 * words + 8 * self.n_dense)  # two bitsets while they are widened
-        return 8 * self.n_entries + of_rows + 100 * self.n_features
-
     def pieces(self) -> Iterator[tuple[int, Rows]]:
         """The rows a block at a time, each with the number of its first row."""
         start = 0
@@ -170,8 +109,17 @@ class StoredRows:
             stop = start + len(arrays["lengths"])
             labels = None if self.labels is None else self.labels[start:stop]
             indptr = _indptr(arrays["lengths"])
-            rows = Rows(indptr, arrays["codes"], labels, arrays["dense"], self.n_features, self.vocabulary)
-            yield start, rows
+            yield (
+                start,
+                Rows(
+                    indptr=indptr,
+                    codes=arrays["codes"],
+                    labels=labels,
+                    dense=arrays["dense"],
+                    n_features=self.n_features,
+                    vocabulary=self.vocabulary,
+                ),
+            )
             start = stop
 
     def load(self) -> Rows:
@@ -187,13 +135,13 @@ class StoredRows:
             codes[at : at + len(piece.codes)] = piece.codes
             at += len(piece.codes)
         return Rows(
-            _indptr(lengths),
-            codes,
-            self.labels,
-            dense,
-            self.n_features,
-            self.vocabulary,
-            self.elided_values,
+            indptr=_indptr(lengths),
+            codes=codes,
+            labels=self.labels,
+            dense=dense,
+            n_features=self.n_features,
+            vocabulary=self.vocabulary,
+            elided_values=self.elided_values,
         )
 
 
@@ -209,7 +157,7 @@ class StoredDataset:
 def read_stored(
     reader: Reader,
     paths: list[str],
-    memory: Memory,
+    memory: MemoryLimit,
     *,
     dense_threshold: float = 0.1,
     min_count: int = 1,
@@ -240,13 +188,13 @@ def parse(reader: Reader, paths: list[str], folder: Path) -> StoredBatches:
     asked = [VERSION, [os.path.abspath(path) for path in paths], reading]
     place = folder / hashlib.blake2b(json.dumps(asked).encode(), digest_size=12).hexdigest()
     files = [_facts_of(path) for path in paths] if "-" not in paths else None
-    found = _reuse(place, files) if files is not None else None
-    if found is not None:
+    cached = _reuse(place, files) if files is not None else None
+    if cached is not None:
         log.info("the rows of %s are taken from the cache, %s", ", ".join(paths), place)
-        return found
+        return cached
     with scratch_folder(folder) as scratch:
         stored = _write(reader.stream(paths), scratch / "batches")
-        told = {
+        facts = {
             "files": files,
             "size": os.path.getsize(scratch / "batches"),
             "numeric_names": [name.hex() for name in stored.numeric_names],
@@ -255,7 +203,7 @@ def parse(reader: Reader, paths: list[str], folder: Path) -> StoredBatches:
         }
         if files is not None:
             with replacing(scratch / "index.json") as file:
-                file.write(json.dumps(told).encode())
+                file.write(json.dumps(facts).encode())
             made = scratch / "made"
             made.mkdir()
             for name in ("batches", "index.json"):
@@ -277,11 +225,11 @@ def _facts_of(path: str) -> list[Any]:
 
 def _reuse(place: Path, files: list[Any]) -> StoredBatches | None:
     try:
-        told = json.loads((place / "index.json").read_bytes())
-        if told["files"] != files or told["size"] != os.path.getsize(place / "batches"):
+        facts = json.loads((place / "index.json").read_bytes())
+        if facts["files"] != files or facts["size"] != os.path.getsize(place / "batches"):
             return None
-        names = (tuple(map(bytes.fromhex, told[key])) for key in ("numeric_names", "field_names"))
-        return StoredBatches(Blocks(place / "batches", told["blocks"]), *names)
+        names = (tuple(map(bytes.fromhex, facts[key])) for key in ("numeric_names", "field_names"))
+        return StoredBatches(Blocks(place / "batches", facts["blocks"]), *names)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -321,7 +269,7 @@ def _learn(batches: StoredBatches, *, keep_fields: bool, **options: Any) -> Voca
     return replace(vocabulary, field_names=batches.field_names if keep_fields else ())
 
 
-def _code(batches: StoredBatches, vocabulary: Vocabulary, memory: Memory, threads: int) -> StoredRows:
+def _code(batches: StoredBatches, vocabulary: Vocabulary, memory: MemoryLimit, threads: int) -> StoredRows:
     """The rows of batches by a vocabulary."""
     coded, start = Blocks(memory.scratch / "rows"), 0
     labels = np.empty(batches.n_rows)
@@ -339,9 +287,14 @@ def _code(batches: StoredBatches, vocabulary: Vocabulary, memory: Memory, thread
             labelled = True
             labels[start : start + rows.n_rows] = rows.labels
         start += rows.n_rows
-    n_dense = len(vocabulary.dense_names)
-    of_rows = labels if labelled else None
-    return StoredRows(coded, of_rows, len(vocabulary), n_dense, vocabulary.fingerprint, memory)
+    return StoredRows(
+        blocks=coded,
+        labels=labels if labelled else None,
+        counts=vocabulary.counts,
+        n_dense=len(vocabulary.dense_names),
+        vocabulary=vocabulary.fingerprint,
+        memory=memory,
+    )
 
 
 def _indptr(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
@@ -381,13 +334,13 @@ def _batch_of(arrays: Arrays) -> Batch:
             names = Names(arrays["name_offsets"], arrays["name_bytes"])
         tokens = Tokens(arrays["hashes"], names, arrays.get("integers"), arrays.get("fields"))
     return Batch(
-        _indptr(arrays["lengths"]),
-        arrays["ids"],
-        None if labels is None else labels.astype(np.float64),
-        arrays["value_at"],
-        arrays["values"],
-        tokens,
-        arrays.get("numeric"),
+        indptr=_indptr(arrays["lengths"]),
+        ids=arrays["ids"],
+        labels=None if labels is None else labels.astype(np.float64),
+        value_at=arrays["value_at"],
+        values=arrays["values"],
+        tokens=tokens,
+        numeric=arrays.get("numeric"),
     )
 
 

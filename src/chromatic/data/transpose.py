@@ -1,4 +1,4 @@
-"""From rows of features to columns of rows."""
+"""Transpose rows: from the features of each row to the rows of each feature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chromatic.data.rows import Rows
 
 
 @dataclass(frozen=True)
-class Columns:
+class Transposed:
     """The transposed rows: the rows of feature v are rows[indptr[v] - base:indptr[v + 1] - base]."""
 
     indptr: npt.NDArray[np.int64]
@@ -27,13 +27,13 @@ class Columns:
         return np.diff(self.indptr)
 
 
-def transpose(rows: Rows, threads: int = 1) -> Columns:
+def transpose(rows: Rows, threads: int = 1) -> Transposed:
     """Transpose rows by a counting sort; each thread places one range of the features.
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a"], ["a", "c"]], dense_threshold=2).rows
-    >>> columns = transpose(rows)
-    >>> columns.indptr.tolist(), columns.rows[:3].tolist()
+    >>> transposed = transpose(rows)
+    >>> transposed.indptr.tolist(), transposed.rows[:3].tolist()
     ([0, 3, 4, 5], [0, 1, 2])
     """
     counts = np.zeros(rows.n_features + 1, np.int64)
@@ -47,26 +47,26 @@ def transpose(rows: Rows, threads: int = 1) -> Columns:
 
     def place(share: tuple[int, int]) -> None:
         first, stop = share
-        _place(rows.indptr, rows.codes, first, stop, 0, places[first:stop], out)
+        _place((rows.indptr, rows.codes), 0, (first, stop), places[first:stop], out)
 
     for _ in ordered_map(place, shares, threads):
         pass
-    return Columns(indptr, out)
+    return Transposed(indptr, out)
 
 
 def transpose_range(
     pieces: Iterable[tuple[int, Rows]], indptr: npt.NDArray[np.int64], first: int, stop: int
-) -> Columns:
-    """The columns of the features first to stop, from rows that come in pieces, with their first row.
+) -> Transposed:
+    """Transpose the features `first` to `stop` of rows that come in pieces, each with its first row.
 
-    `indptr` tells where the rows of each of all features begin.
+    `indptr` says where the rows of each feature begin, among the rows of all features.
     """
     base = indptr[first]
     out = np.empty(indptr[stop] - base, np.uint32)
     places = indptr[first:stop] - base
     for start, rows in pieces:
-        _place(rows.indptr, rows.codes, first, stop, start, places, out)
-    return Columns(indptr, out, int(base))
+        _place((rows.indptr, rows.codes), start, (first, stop), places, out)
+    return Transposed(indptr, out, int(base))
 
 
 @kernel
@@ -76,7 +76,10 @@ def _count(codes, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _place(indptr, codes, first, stop, start, places, out):  # type: ignore[no-untyped-def]
+def _place(rows, start, features, places, out):  # type: ignore[no-untyped-def]
+    """Write the rows of a range of features, each to its place; `start` is the first row's number."""
+    indptr, codes = rows
+    first, stop = features
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             code = np.int64(codes[i])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import kernel, mix
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
 from chromatic.parameters import Settings
@@ -101,20 +101,12 @@ def _number_runs(sums, order, number):  # type: ignore[no-untyped-def]
         number[order[k]] = number[order[k - 1]] + np.uint32(1) if same else np.uint32(0)
 
 
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64."""
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
-
-
 @kernel
 def _sum_keys(indptr, codes, keys, sums):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         total = U64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            total += _mix(keys[codes[i]])
+            total += mix(keys[codes[i]])
         sums[row] = total
 
 
@@ -123,7 +115,7 @@ def _mix_rows(sums, number, seed, out):  # type: ignore[no-untyped-def]
     for row in range(len(sums)):
         z = (
             sums[row]
-            + _mix(U64(number[row]) + U64(0x9E3779B97F4A7C15))
-            + _mix(seed + U64(0xD1B54A32D192ED03))
+            + mix(U64(number[row]) + U64(0x9E3779B97F4A7C15))
+            + mix(seed + U64(0xD1B54A32D192ED03))
         )
-        out[row] = _mix(z)
+        out[row] = mix(z)

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from chromatic._threads import ordered_map, thread_count
 from chromatic.coloring import Coloring, Request, color, represent
 from chromatic.coloring.request import check_for_disk as check_coloring_for_disk
-from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.batch import Batch, LeftOut, have_labels
+from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredDataset, StoredRows, read_stored

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch
+from chromatic._numba import fetch_ahead, inlined, kernel
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
-from chromatic.data.transpose import Columns, transpose
+from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
 from chromatic.graph.pairs import Pairs, count
 
@@ -50,7 +50,7 @@ def hold_out(
     pairs: Pairs,
     ks: Iterable[int] | None = None,
     *,
-    columns: Columns | None = None,
+    transposed: Transposed | None = None,
     threads: int = 1,
 ) -> list[HeldOut]:
     """For each k, by default up to pairs.max_k, the smallest largest-first prefix W with |W| >= 2 Δ_f.
@@ -61,7 +61,7 @@ def hold_out(
     >>> [(w.features.tolist(), w.max_degree) for w in hold_out(rows, count(rows))]
     [([0], 0)]
     """
-    neighbors = _Neighbors(rows, columns or transpose(rows, threads))
+    neighbors = _Neighbors(rows, transposed or transpose(rows, threads))
 
     def one(k: int) -> HeldOut:
         return _hold_out(neighbors, pairs.degree(k), k)
@@ -69,15 +69,17 @@ def hold_out(
     return list(ordered_map(one, range(1, pairs.max_k + 1) if ks is None else ks, threads))
 
 
-def largest_first(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1) -> Integers:
+def largest_first(
+    rows: Rows, k: int = 1, *, transposed: Transposed | None = None, threads: int = 1
+) -> Integers:
     """The features, each with the largest degree in the graph of those that follow it."""
-    columns = columns or transpose(rows, threads)
-    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
-    return _take_out(rows, columns, degrees, k, _LARGEST)[0]
+    transposed = transposed or transpose(rows, threads)
+    degrees = count(rows, k, transposed=transposed, threads=threads).degree(k)
+    return _take_out(rows, transposed, degrees, k, _LARGEST)[0]
 
 
 def smallest_last(
-    rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1
+    rows: Rows, k: int = 1, *, transposed: Transposed | None = None, threads: int = 1
 ) -> SmallestLast:
     """The features, each with the smallest degree in the graph of those before it, and the degeneracy.
 
@@ -86,23 +88,23 @@ def smallest_last(
     >>> smallest_last(rows).degeneracy
     2
     """
-    columns = columns or transpose(rows, threads)
-    degrees = count(rows, k, columns=columns, threads=threads).degree(k)
-    taken, at_removal = _take_out(rows, columns, degrees, k, _SMALLEST)
+    transposed = transposed or transpose(rows, threads)
+    degrees = count(rows, k, transposed=transposed, threads=threads).degree(k)
+    taken, at_removal = _take_out(rows, transposed, degrees, k, _SMALLEST)
     return SmallestLast(taken[::-1].copy(), int(at_removal.max(initial=0)))
 
 
-def ordered(rows: Rows, order: str, k: int = 1, *, columns: Columns, threads: int = 1) -> Integers:
+def ordered(rows: Rows, order: str, k: int = 1, *, transposed: Transposed, threads: int = 1) -> Integers:
     """The features in the order that `order` names; ties go by count."""
     if order == "count":
         return np.arange(rows.n_features)
     if order == "degree":
-        degrees = count(rows, k, columns=columns, threads=threads).degree(k)
+        degrees = count(rows, k, transposed=transposed, threads=threads).degree(k)
         return np.argsort(-degrees.astype(np.int64), kind="stable")
     if order == "largest-first":
-        return largest_first(rows, k, columns=columns, threads=threads)
+        return largest_first(rows, k, transposed=transposed, threads=threads)
     if order == "smallest-last":
-        return smallest_last(rows, k, columns=columns, threads=threads).order
+        return smallest_last(rows, k, transposed=transposed, threads=threads).order
     raise InputError(f"the order is {order!r}; expected one of {', '.join(ORDERS)}")
 
 
@@ -113,8 +115,8 @@ class _Neighbors:
     seen twice or more are remembered, as long as they are fewer than the entries of the rows.
     """
 
-    def __init__(self, rows: Rows, columns: Columns) -> None:
-        self.data = rows.indptr, rows.codes, columns.indptr, columns.rows
+    def __init__(self, rows: Rows, transposed: Transposed) -> None:
+        self.data = rows.indptr, rows.codes, transposed.indptr, transposed.rows
         self.n_features = rows.n_features
         self.room = len(rows.codes)
         self.known: dict[int, tuple[Codes, Codes]] = {}
@@ -123,14 +125,14 @@ class _Neighbors:
         """Neighbors seen with v, and in how many rows; with k > 1 perhaps not those seen once."""
         if k > 1 and v in self.known:
             return self.known[v]
-        n = _count_neighbors(self.data, v, *scratch)
-        found, seen = (array[:n].copy() for array in scratch[1:])
+        n = _count_neighbors(self.data, v, scratch)
+        neighbors, seen = (array[:n].copy() for array in scratch[1:])
         often = seen > 1
         size = int(often.sum())
         if v not in self.known and size <= self.room:
             self.room -= size
-            self.known[v] = found[often], seen[often]
-        return found, seen
+            self.known[v] = neighbors[often], seen[often]
+        return neighbors, seen
 
 
 def _hold_out(neighbors: _Neighbors, degrees: Codes, k: int) -> HeldOut:
@@ -147,26 +149,26 @@ def _hold_out(neighbors: _Neighbors, degrees: Codes, k: int) -> HeldOut:
         taken.append(v)
         removed[v] = True
         n_edges -= int(degrees[v])
-        _lower_neighbors(*neighbors.of(v, k, scratch), k, removed, degrees, *buckets)
+        _lower_neighbors(neighbors.of(v, k, scratch), k, removed, degrees, buckets)
     return HeldOut(k, np.array(taken, np.int64), 0, n_edges)
 
 
 _LARGEST, _SMALLEST = 0, 1
 
 
-def _take_out(rows: Rows, columns: Columns, degrees: Codes, k: int, rule: int) -> tuple[Integers, Codes]:
+def _take_out(
+    rows: Rows, transposed: Transposed, degrees: Codes, k: int, rule: int
+) -> tuple[Integers, Codes]:
     """All features as they are taken, and their degrees then."""
-    n: int = int((columns.counts >= k).sum())  # features of fewer rows, the last ones, have no such edge
+    n: int = int((transposed.counts >= k).sum())  # features of fewer rows, the last ones, have no such edge
     rare = np.arange(n, rows.n_features)
     degrees = degrees[:n].copy()
     taken, at_removal = np.empty(n, np.int64), np.empty(n, np.uint32)
     _remove(
-        (rows.indptr, rows.codes, columns.indptr, columns.rows),
+        (rows.indptr, rows.codes, transposed.indptr, transposed.rows),
         (rule, k),
-        degrees,
-        _buckets(degrees),
-        np.zeros(n, np.bool_),
-        (np.zeros(n, np.uint32), np.zeros(n, np.uint32)),
+        (degrees, _buckets(degrees)),
+        (np.zeros(n, np.bool_), np.zeros(n, np.uint32), np.zeros(n, np.uint32)),
         (taken, at_removal),
     )
     parts = (taken, rare) if rule == _LARGEST else (rare[::-1], taken)
@@ -199,19 +201,12 @@ def _sort_by_degree(degrees, starts, order, place):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _fetch_ahead(indptr, codes, col_rows, i):  # type: ignore[no-untyped-def]
-    """Ask the cache for rows that the loop will want: where one begins, then what it has."""
-    if i + 16 < len(col_rows):
-        prefetch(indptr, np.int64(col_rows[i + 16]))
-        prefetch(codes, indptr[np.int64(col_rows[i + 8])])
-
-
-@inlined
-def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-def]
+def _lower(u, degrees, buckets, front):  # type: ignore[no-untyped-def]
     """Take an edge from u: it swaps places with the first of its bucket, which then begins later.
 
     Where features leave at the front, buckets may begin before it on paper; nothing does in truth.
     """
+    starts, order, place = buckets
     d = np.int64(degrees[u])
     at = max(starts[d], np.int64(front))
     here = np.int64(place[u])
@@ -225,12 +220,13 @@ def _lower(u, degrees, starts, order, place, front):  # type: ignore[no-untyped-
 
 
 @kernel
-def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignore[no-untyped-def]
+def _remove(data, task, by_degree, scratch, out):  # type: ignore[no-untyped-def]
     """Take all features out, by the largest or by the smallest degree."""
-    indptr, codes, col_indptr, col_rows = data
+    indptr, codes, starts_of, of_feature = data
     rule, k = task
-    starts, order, place = buckets
-    met, touched = scratch
+    degrees, buckets = by_degree
+    order = buckets[1]
+    removed, met, touched = scratch
     taken, at_removal = out
     n = len(degrees)
     for step in range(n):
@@ -242,9 +238,9 @@ def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignor
         if degrees[v] == 0:
             continue
         n_met = 0
-        for i in range(col_indptr[v], col_indptr[v + 1]):
-            _fetch_ahead(indptr, codes, col_rows, i)
-            row = np.int64(col_rows[i])
+        for i in range(starts_of[v], starts_of[v + 1]):
+            fetch_ahead(indptr, codes, of_feature, i)
+            row = np.int64(of_feature[i])
             for j in range(indptr[row], indptr[row + 1]):
                 u = codes[j]
                 if u >= n:
@@ -257,18 +253,19 @@ def _remove(data, task, degrees, buckets, removed, scratch, out):  # type: ignor
         for t in range(n_met):
             u = np.int64(touched[t])
             if np.int64(met[u]) >= k:
-                _lower(u, degrees, starts, order, place, front)
+                _lower(u, degrees, buckets, front)
             met[u] = np.uint32(0)
 
 
 @kernel
-def _count_neighbors(data, v, met, touched, seen):  # type: ignore[no-untyped-def]
-    """All that share rows with v, and how many; touched[:n] and seen[:n] have them."""
-    indptr, codes, col_indptr, col_rows = data
+def _count_neighbors(data, v, scratch):  # type: ignore[no-untyped-def]
+    """Count the features that share rows with v: touched[:n] are those, seen[:n] their counts."""
+    indptr, codes, starts_of, of_feature = data
+    met, touched, seen = scratch
     n = np.int64(0)
-    for i in range(col_indptr[v], col_indptr[v + 1]):
-        _fetch_ahead(indptr, codes, col_rows, i)
-        row = np.int64(col_rows[i])
+    for i in range(starts_of[v], starts_of[v + 1]):
+        fetch_ahead(indptr, codes, of_feature, i)
+        row = np.int64(of_feature[i])
         for j in range(indptr[row], indptr[row + 1]):
             u = codes[j]
             if u != v:
@@ -283,9 +280,10 @@ def _count_neighbors(data, v, met, touched, seen):  # type: ignore[no-untyped-de
 
 
 @kernel
-def _lower_neighbors(neighbors, seen, k, removed, degrees, starts, order, place):  # type: ignore[no-untyped-def]
+def _lower_neighbors(counted, k, removed, degrees, buckets):  # type: ignore[no-untyped-def]
     """Take an edge from each neighbor that is left and was seen k times or more."""
+    neighbors, seen = counted
     for t in range(len(neighbors)):
         u = np.int64(neighbors[t])
         if np.int64(seen[t]) >= k and not removed[u]:
-            _lower(u, degrees, starts, order, place, 0)
+            _lower(u, degrees, buckets, 0)

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import inlined, kernel, mix, mix_words
 from chromatic.data.hashing import HashIndex
 from chromatic.data.rows import Rows
 from chromatic.errors import InputError
@@ -79,12 +79,12 @@ def thin_stream(
     filters = np.zeros(starts[-1] * (BLOCK // 64), np.uint64)
     distinct = np.zeros(k, np.int64)
     for rows in batches():
-        _roll(rows.indptr, rows.codes, filters, starts, probes, distinct)
+        _roll((rows.indptr, rows.codes), (filters, starts), probes, distinct)
     index, keys, counts = HashIndex(), [np.zeros(0, np.uint64)], np.zeros(0, np.int64)
     for rows in batches():
-        for found in _survivors(rows, filters[starts[-2] * (BLOCK // 64) :], k, probes):
-            ids, first = index.add(_mixed(found))
-            keys.append(found[first])
+        for survivors in _survivors(rows, filters[starts[-2] * (BLOCK // 64) :], k, probes):
+            ids, first = index.add(mix_words(survivors))
+            keys.append(survivors[first])
             counts = np.concatenate((counts, np.zeros(len(first), np.int64)))
             counts += np.bincount(ids, minlength=len(index))
     pair = np.concatenate(keys)
@@ -93,8 +93,14 @@ def thin_stream(
     exact = np.minimum(counts[real], 2**32 - 1).astype(np.uint32)
     graph = Graph.of_edges(k, n_features, later, earlier, exact)
     added = int((~real).sum())
-    rarer = max(added, int(distinct[0]) - graph.n_edges)
-    return Streamed(graph, len(real), added, rarer, false_positive, filters.nbytes)
+    return Streamed(
+        graph=graph,
+        survivors=len(real),
+        added=added,
+        rarer=max(added, int(distinct[0]) - graph.n_edges),
+        false_positive=false_positive,
+        filter_bytes=filters.nbytes,
+    )
 
 
 def _survivors(
@@ -108,33 +114,14 @@ def _survivors(
     for first, stop in pairwise(cuts):
         before = done[first - 1] if first else 0
         out = np.empty(done[stop - 1] - before, np.uint64)
-        yield out[: _keep(rows.indptr[first : stop + 1], rows.codes, last, k, probes, out)]
-
-
-def _mixed(pairs: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    out = np.empty_like(pairs)
-    _mix_all(pairs, out)
-    return out
-
-
-@inlined
-def _mix(z):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64: distinct words stay distinct."""
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
+        piece = rows.indptr[first : stop + 1], rows.codes
+        yield out[: _keep(piece, last, k, probes, out)]
 
 
 @inlined
 def _next(h):  # type: ignore[no-untyped-def]
     """The hash of the same pair for the next filter."""
-    return _mix(h + U64(0x9E3779B97F4A7C15))
-
-
-@kernel
-def _mix_all(pairs, out):  # type: ignore[no-untyped-def]
-    for i in range(len(pairs)):
-        out[i] = _mix(pairs[i])
+    return mix(h + U64(0x9E3779B97F4A7C15))
 
 
 @inlined
@@ -165,13 +152,15 @@ def _learn(words, base, h, probes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _roll(indptr, codes, filters, starts, probes, distinct):  # type: ignore[no-untyped-def]
+def _roll(rows, bloom, probes, distinct):  # type: ignore[no-untyped-def]
     """Put every pair into the first filter that does not know it; count what each learns."""
+    indptr, codes = rows
+    filters, starts = bloom
     k = len(starts) - 1
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(indptr[row], i):
-                h = _mix((U64(codes[i]) << U64(32)) | U64(codes[j]))
+                h = mix((U64(codes[i]) << U64(32)) | U64(codes[j]))
                 for f in range(k):
                     base = 8 * starts[f] + _block(h, starts[f + 1] - starts[f])
                     if not _knows(filters, base, h, probes):
@@ -182,14 +171,15 @@ def _roll(indptr, codes, filters, starts, probes, distinct):  # type: ignore[no-
 
 
 @kernel
-def _keep(indptr, codes, last, k, probes, out):  # type: ignore[no-untyped-def]
+def _keep(rows, last, k, probes, out):  # type: ignore[no-untyped-def]
     """Write the pairs that filter k, the last, knows, the later feature in the high half."""
+    indptr, codes = rows
     n = np.int64(0)
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(indptr[row], i):
                 pair = (U64(codes[i]) << U64(32)) | U64(codes[j])
-                h = _mix(pair)
+                h = mix(pair)
                 for _ in range(k - 1):
                     h = _next(h)
                 if _knows(last, _block(h, len(last) // 8), h, probes):

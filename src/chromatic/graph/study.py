@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.rows import Rows
-from chromatic.data.transpose import Columns, transpose
+from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
-from chromatic.graph.bounds import Bound, colors_needed
+from chromatic.graph.bounds import colors_needed
 from chromatic.graph.order import HeldOut, hold_out
-from chromatic.graph.pairs import Pairs, count, count_filtered
+from chromatic.graph.pairs import Filtered, Pairs, count, count_filtered
 
 Series = dict[str, list[Any]]
 
@@ -46,7 +46,7 @@ def study(
     *,
     test: Rows | None = None,
     delta: float = 0.01,
-    columns: Columns | None = None,
+    transposed: Transposed | None = None,
     threads: int = 1,
 ) -> Study:
     """Degrees, Good and Turing's estimate, colors needed and new edges of test rows, for each k.
@@ -62,49 +62,16 @@ def study(
     >>> study(rows, 2).per_k["good_turing"]
     [0.3333333333333333, 1.0]
     """
-    columns = columns or transpose(rows, threads)
-    pairs = count(rows, max_k, columns=columns, test=test, threads=threads)
-    held_out = hold_out(rows, pairs, columns=columns, threads=threads)
+    transposed = transposed or transpose(rows, threads)
+    pairs = count(rows, max_k, transposed=transposed, test=test, threads=threads)
+    held_out = hold_out(rows, pairs, transposed=transposed, threads=threads)
     without = {held.k: held.features for held in held_out}
-    left = count_filtered(rows, without, columns=columns, test=test, threads=threads)
-    n, v, ks = max(1, rows.n_rows), max(1, rows.n_features), range(1, max_k + 1)
-
-    def needed(k: int, max_degree: int, good_turing: float, held: int = 0) -> Bound:
-        return colors_needed(
-            k,
-            n_rows=n,
-            largest_nnz=rows.largest_nnz,
-            max_degree=max_degree,
-            good_turing=good_turing,
-            held_out=held,
-            delta=delta,
-        )
-
-    max_degrees = [int(pairs.degree(k).max(initial=0)) for k in ks]
-    good_turing = [pairs.good_turing(k) / n for k in ks]
-    per_k: Series = {
-        "k": list(ks),
-        "edges": [pairs.edges(k) for k in ks],
-        "max_degree": max_degrees,
-        "avg_degree": [2 * pairs.edges(k) / v for k in ks],
-        "good_turing": good_turing,
-        "good_turing_seen": [estimate - pairs.single / n for estimate in good_turing],
-    }
-    each = zip(ks, max_degrees, good_turing, strict=True)
-    _put_colors(per_k, [needed(*figures) for figures in each])
-    filtered: Series = {
-        "k": list(ks),
-        "held_out": [len(held.features) for held in held_out],
-        "edges": [held.n_edges for held in held_out],
-        "max_degree": [held.max_degree for held in held_out],
-        "avg_degree": [2 * held.n_edges / v for held in held_out],
-        "good_turing": (left.good_turing / n).tolist(),
-        "good_turing_seen": (left.good_turing_seen / n).tolist(),
-    }
-    estimates = zip(held_out, filtered["good_turing"], strict=True)
-    _put_colors(filtered, [needed(w.k, w.max_degree, new, len(w.features)) for w, new in estimates])
+    left = count_filtered(rows, without, transposed=transposed, test=test, threads=threads)
+    per_k, filtered = _per_k(pairs), _filtered(pairs, held_out, left)
+    for series in (per_k, filtered):
+        _put_colors(series, pairs, delta)
     if test is not None:
-        n_test = max(1, test.n_rows)
+        n_test, ks = max(1, test.n_rows), per_k["k"]
         per_k["new_edges"] = [pairs.new_edges(k) for k in ks]
         per_k["new_edges_seen"] = [pairs.new_edges_seen(k) for k in ks]
         filtered["new_edges"] = ((left.test_seen + left.test_unseen) / n_test).tolist()
@@ -112,7 +79,48 @@ def study(
     return Study(pairs, held_out, per_k, filtered)
 
 
-def _put_colors(series: Series, needed: list[Bound]) -> None:
+def _per_k(pairs: Pairs) -> Series:
+    """Return the figures of all features."""
+    n, v, ks = max(1, pairs.n_rows), max(1, pairs.n_features), range(1, pairs.max_k + 1)
+    good_turing = [pairs.good_turing(k) / n for k in ks]
+    return {
+        "k": list(ks),
+        "edges": [pairs.edges(k) for k in ks],
+        "max_degree": [int(pairs.degree(k).max(initial=0)) for k in ks],
+        "avg_degree": [2 * pairs.edges(k) / v for k in ks],
+        "good_turing": good_turing,
+        "good_turing_seen": [estimate - pairs.single / n for estimate in good_turing],
+    }
+
+
+def _filtered(pairs: Pairs, held_out: list[HeldOut], left: Filtered) -> Series:
+    """Return the figures without the held-out features."""
+    n, v = max(1, pairs.n_rows), max(1, pairs.n_features)
+    return {
+        "k": [held.k for held in held_out],
+        "held_out": [len(held.features) for held in held_out],
+        "edges": [held.n_edges for held in held_out],
+        "max_degree": [held.max_degree for held in held_out],
+        "avg_degree": [2 * held.n_edges / v for held in held_out],
+        "good_turing": (left.good_turing / n).tolist(),
+        "good_turing_seen": (left.good_turing_seen / n).tolist(),
+    }
+
+
+def _put_colors(series: Series, pairs: Pairs, delta: float) -> None:
+    """Add the colors that the theorem needs, for each k."""
+    needed = [
+        colors_needed(
+            k,
+            n_rows=max(1, pairs.n_rows),
+            largest_nnz=pairs.largest_nnz,
+            max_degree=series["max_degree"][i],
+            good_turing=series["good_turing"][i],
+            held_out=series["held_out"][i] if "held_out" in series else 0,
+            delta=delta,
+        )
+        for i, k in enumerate(series["k"])
+    ]
     series["colors_needed"] = [colors.paper for colors in needed]
     series["colors_needed_mcdiarmid"] = [colors.mcdiarmid for colors in needed]
 

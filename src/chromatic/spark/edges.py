@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
-from chromatic.graph.pairs import edges
 from chromatic.graph.thinned import Graph
+from chromatic.graph.walk import edges
 from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back
 
 BYTES_PER_EDGE = 60  # fetched (16), taken apart and sorted (32), and twice in the graph (12)

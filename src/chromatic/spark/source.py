@@ -15,9 +15,8 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from chromatic.coloring import Coloring, Request, bitsets, color, represent
+from chromatic.coloring import Coloring, Request, Size, bitsets, color, represent
 from chromatic.coloring.graph import color_graph
-from chromatic.coloring.request import Size
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary, check_limits
 from chromatic.encoding.encoded import Tables

@@ -42,11 +42,11 @@ def transposed(path: str, threads: int) -> Run:
 
 def colored(path: str, coloring: str, max_colors: int | str) -> Run:
     """Colors, from rows that are transposed already."""
-    from chromatic.coloring import color
+    from chromatic.coloring import Request, color
 
     rows = _rows(path)
-    columns = transpose(rows)
-    return lambda: color(rows, coloring, max_colors, columns=columns)
+    transposed = transpose(rows)
+    return lambda: color(rows, Request(coloring, max_colors), transposed=transposed)
 
 
 def counted(path: str, max_k: int, threads: int) -> Run:
@@ -54,8 +54,8 @@ def counted(path: str, max_k: int, threads: int) -> Run:
     from chromatic.graph.pairs import count
 
     rows = _rows(path)
-    columns = transpose(rows, threads)
-    return lambda: count(rows, max_k, columns=columns, threads=threads)
+    transposed = transpose(rows, threads)
+    return lambda: count(rows, max_k, transposed=transposed, threads=threads)
 
 
 def held_out(path: str, max_k: int, threads: int) -> Run:
@@ -64,9 +64,9 @@ def held_out(path: str, max_k: int, threads: int) -> Run:
     from chromatic.graph.pairs import count
 
     rows = _rows(path)
-    columns = transpose(rows, threads)
-    pairs = count(rows, max_k, columns=columns, threads=threads)
-    return lambda: hold_out(rows, pairs, columns=columns, threads=threads)
+    transposed = transpose(rows, threads)
+    pairs = count(rows, max_k, transposed=transposed, threads=threads)
+    return lambda: hold_out(rows, pairs, transposed=transposed, threads=threads)
 
 
 def thinned(path: str, k: int, threads: int) -> Run:
@@ -74,8 +74,8 @@ def thinned(path: str, k: int, threads: int) -> Run:
     from chromatic.graph.thinned import thin
 
     rows = _rows(path)
-    columns = transpose(rows, threads)
-    return lambda: thin(rows, k, columns=columns, threads=threads)
+    transposed = transpose(rows, threads)
+    return lambda: thin(rows, k, transposed=transposed, threads=threads)
 
 
 def quantized(path: str, categories: int, quantizer: str) -> Run:
@@ -93,7 +93,8 @@ def quantized(path: str, categories: int, quantizer: str) -> Run:
 
 def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, Any]:
     """A coloring, and packed counts with a tail heavier than that of names, with rates of all kinds."""
-    from chromatic.coloring import Coloring
+    from chromatic.coloring import Request
+    from chromatic.coloring.coloring import coloring_of
     from chromatic.encoding.statistics import packed
 
     random = np.random.default_rng(seed)
@@ -102,19 +103,8 @@ def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, An
     colors = random.integers(0, n_colors, categories).astype(np.int32)
     rows = int(np.bincount(colors, counts).max()) + 1000
     all_positives = int(np.bincount(colors, positives).max()) + 250
-    forbidden = np.zeros(categories, np.int32)
-    coloring = Coloring(
-        colors=colors,
-        n_colors=n_colors,
-        fit="balanced",
-        palette=n_colors,
-        seed=0,
-        forced=0,
-        conflicts=0,
-        lower_bound=1,
-        vocabulary=0,
-        forbidden=forbidden,
-    )
+    request = Request("balanced", n_colors)
+    coloring = coloring_of(request, colors, n_colors, lower_bound=1, vocabulary=0)
     return coloring, packed(np.append(positives, all_positives), np.append(counts, rows))
 
 

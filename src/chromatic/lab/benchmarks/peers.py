@@ -69,13 +69,13 @@ def vowpal_wabbit(path: str) -> Run:
 
 def graph_first(path: str, threads: int) -> Run:
     """Our own co-occurrence graph, built and then colored first-fit."""
-    from chromatic.coloring.thinned import color_thinned
+    from chromatic.coloring import Request, transpose
+    from chromatic.coloring.graph import color
     from chromatic.data import Reader
-    from chromatic.data.transpose import transpose
 
     rows = Reader().read(path, keep_names=False).rows
-    columns = transpose(rows)
-    return lambda: color_thinned(rows, 1, "first-fit", columns=columns, threads=threads)
+    transposed = transpose(rows)
+    return lambda: color(rows, Request("first-fit"), transposed, threads)
 
 
 def pairs_by_sorting(path: str) -> Run:

@@ -63,8 +63,8 @@ def measured(shape: Shape, rows: int, test_rows: int = 5000) -> Figures:
         make(shape, f"{folder}/test.svm", test_rows, first=rows)
         data = Reader().read(f"{folder}/train.svm", keep_names=False)
         test = Reader().read(f"{folder}/test.svm", vocabulary=data.vocabulary)
-    columns = transpose(data.rows)
-    coloring = color(data.rows, "first-fit", columns=columns)
+    transposed = transpose(data.rows)
+    coloring = color(data.rows, Request("first-fit"), transposed=transposed)
     return Figures(
         rows=rows,
         test_rows=test_rows,
@@ -73,7 +73,7 @@ def measured(shape: Shape, rows: int, test_rows: int = 5000) -> Figures:
         avg_nnz=data.rows.average_nnz,
         max_nnz=data.rows.largest_nnz,
         pairs_per_row=data.rows.pairs_per_row,
-        avg_degree=2 * count(data.rows, columns=columns).n_edges / len(data.vocabulary),
+        avg_degree=2 * count(data.rows, transposed=transposed).n_edges / len(data.vocabulary),
         colors=coloring.n_colors,
         collisions=collisions(test.rows, coloring).mean,
     )

@@ -236,12 +236,12 @@ def _parts(folder: str, there: str) -> tuple[str, str]:
 
 def balanced_against_first_fit(train: str, test: str) -> tuple[float, float]:
     """How many of first-fit's collisions on test rows balanced has, and how many of its colors."""
-    from chromatic.coloring import collisions, color
+    from chromatic.coloring import Request, collisions, color
     from chromatic.data import Reader
 
     data = Reader().read(train, keep_names=False)
     rows = Reader().read(test, vocabulary=data.vocabulary).rows
-    first, balanced = (color(data.rows, fit) for fit in ("first-fit", "balanced"))
+    first, balanced = (color(data.rows, Request(strategy)) for strategy in ("first-fit", "balanced"))
     means = [collisions(rows, coloring).mean for coloring in (first, balanced)]
     return means[1] / max(means[0], 1e-9), balanced.n_colors / first.n_colors
 
@@ -269,12 +269,12 @@ def _heavy(rows: int, runs: int, say: Say) -> Iterator[Row]:
 
 def same_colors(path: str) -> tuple[float, bool]:
     """Pairs per row, and whether first-fit gives one coloring with the graph and without."""
-    from chromatic.coloring import color
-    from chromatic.coloring.thinned import color_thinned
+    from chromatic.coloring import Request, color, graph, transpose
     from chromatic.data import Reader
 
     rows = Reader().read(path, keep_names=False).rows
-    with_graph, without = color_thinned(rows, 1, "first-fit"), color(rows, "first-fit")
+    request = Request("first-fit")
+    with_graph, without = graph.color(rows, request, transpose(rows)), color(rows, request)
     return rows.pairs_per_row, bool((with_graph.colors == without.colors).all())
 
 

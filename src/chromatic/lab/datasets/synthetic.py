@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._files import replacing
-from chromatic._numba import RANKED, inlined, kernel, sort_slice
+from chromatic._numba import RANKED, inlined, kernel, mix, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.source import Progress
 from chromatic.errors import InputError
@@ -185,7 +185,7 @@ def _write_rows(span, seed, drawn_by, scratch, out):  # type: ignore[no-untyped-
     features, spare = scratch
     at = np.int64(0)
     for t in range(start, stop):
-        row = _mix(_mix(seed) + U64(t) * _ROW)
+        row = mix(mix(seed) + U64(t) * _ROW)
         n = _draw_features(row, np.int64(t), seed, drawing, features)
         sort_slice(features, 0, n, spare, False)
         line = at
@@ -202,7 +202,7 @@ def _write_rows(span, seed, drawn_by, scratch, out):  # type: ignore[no-untyped-
                 score += label[1] * _weight(previous)
         out[at] = 10
         at += 1
-        chance = np.float64(_mix(row + _LABEL) >> U64(11)) * 2.0**-53
+        chance = np.float64(mix(row + _LABEL) >> U64(11)) * 2.0**-53
         out[line] = 49 if chance * (1.0 + np.exp(-score)) < 1.0 else 48
     return at
 
@@ -211,26 +211,26 @@ def _write_rows(span, seed, drawn_by, scratch, out):  # type: ignore[no-untyped-
 def _draw_features(row, time, seed, drawing, features):  # type: ignore[no-untyped-def]
     """The sparse features of a row, unsorted, some perhaps twice; how many."""
     contexts, values, sizes, odds, slots, numbers = drawing
-    chance = _mix(row + _CONTEXT)
+    chance = mix(row + _CONTEXT)
     level = contexts[np.int64(chance & U64(SHARES - 1))]
     cell = _moment(time, chance) >> level
-    context = _mix(_mix(seed + U64(level) * _CONTEXT) + U64(cell) * _ROW)
+    context = mix(mix(seed + U64(level) * _CONTEXT) + U64(cell) * _ROW)
     n = np.int64(0)
     for f in range(len(values)):
         field = U64(f + 1) * _FIELD
-        rank = np.int64(_mix(row + field + _SIZE) & U64(SIZES - 1))
+        rank = np.int64(mix(row + field + _SIZE) & U64(SIZES - 1))
         if rank < SIZES - RARE:
-            rank = np.int64(_mix(context + field + _SIZE) & U64(SIZES - 1))
+            rank = np.int64(mix(context + field + _SIZE) & U64(SIZES - 1))
             rank = min(rank, np.int64(SIZES - RARE - 1))
         for j in range(sizes[f, rank]):
             value = field + U64(j + 1) * _VALUE
-            own = _mix(row + value)
+            own = mix(row + value)
             if np.int64(own & U64(_NOISE - 1)) < odds[f, 0]:
                 when = _moment(time, own)
-                chance = _mix(own + _SIZE)
+                chance = mix(own + _SIZE)
             else:
                 when = cell << level
-                chance = _mix(context + value)
+                chance = mix(context + value)
             drawn = values[f, np.int64(chance & U64(SHARES - 1))]
             if drawn < 0:
                 features[n] = -drawn
@@ -257,7 +257,7 @@ def _write_dense(row, dense, label, out, at):  # type: ignore[no-untyped-def]
     """The dense features of a row; where they end, and what they add to the label's score."""
     score = label[0]
     for i in range(len(dense)):
-        chance = _mix(row + U64(i + 1) * _DENSE)
+        chance = mix(row + U64(i + 1) * _DENSE)
         if (chance >> U64(32)) < dense[i]:
             out[at] = 32
             at = _write_number(np.int64(i + 1), out, at + 1)
@@ -295,12 +295,4 @@ def _write_number(number, out, at):  # type: ignore[no-untyped-def]
 @inlined
 def _weight(feature):  # type: ignore[no-untyped-def]
     """A feature's weight, uniform from -1 to 1."""
-    return np.float64(_mix(U64(feature) * _WEIGHT) >> U64(11)) * 2.0**-52 - 1.0
-
-
-@inlined
-def _mix(x):  # type: ignore[no-untyped-def]
-    """The finalizer of SplitMix64 (Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> U64(27))) * U64(0x94D049BB133111EB)
-    return x ^ (x >> U64(31))
+    return np.float64(mix(U64(feature) * _WEIGHT) >> U64(11)) * 2.0**-52 - 1.0

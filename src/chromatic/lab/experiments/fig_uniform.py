@@ -20,12 +20,14 @@ def run(data: Data, results: Results) -> list[Record]:
 
     def compute() -> list[Record]:
         train, test = data.coded()
-        columns = transpose(train.rows, data.threads)
-        studied = study(train.rows, MAX_K, columns=columns, threads=data.threads)
+        transposed = transpose(train.rows, data.threads)
+        studied = study(train.rows, MAX_K, transposed=transposed, threads=data.threads)
         k, left = studied.suggested_k, studied.filtered
         about = {"name": data.name, "k": k}
         about |= {name: left[name][k - 1] for name in ("held_out", "max_degree")}
-        return [about | price for price in prices(train.rows, k, columns, test=test, threads=data.threads)]
+        return [
+            about | price for price in prices(train.rows, k, transposed, test=test, threads=data.threads)
+        ]
 
     return results.get({"data": data.fingerprint}, compute)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chromatic.coloring import collisions, color, transpose
+from chromatic.coloring import Request, collisions, color, transpose
 from chromatic.graph.pairs import count
 from chromatic.lab.experiments.data import Data
 from chromatic.lab.experiments.frame import Experiment, Findings, Line
@@ -27,9 +27,11 @@ def run(data: Data, results: Results) -> list[Record]:
     def compute() -> list[Record]:
         train, test = data.coded()
         rows, threads = train.rows, data.threads
-        columns = transpose(rows, threads)
-        edges = count(rows, 1, columns=columns, threads=threads).n_edges
-        first_fit, balanced = (color(rows, fit, columns=columns) for fit in ("first-fit", "balanced"))
+        transposed = transpose(rows, threads)
+        edges = count(rows, 1, transposed=transposed, threads=threads).n_edges
+        first_fit, balanced = (
+            color(rows, Request(strategy), transposed=transposed) for strategy in ("first-fit", "balanced")
+        )
         possible = rows.n_features * (rows.n_features - 1) // 2
         return [
             {
