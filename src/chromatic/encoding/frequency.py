@@ -39,7 +39,7 @@ class FrequencyEncoding(Encoding):
         return MOST_COLORS
 
     @classmethod
-    def learn(cls, task: Task, statistic: None) -> FrequencyEncoding:  # type: ignore[override]
+    def learn(cls, task: Task, statistic: None) -> FrequencyEncoding:
         """Keep as many features as the budget says; a color numbers its own from 1, frequent first."""
         return learn_levels(task, min(task.settings.budget, len(task.vocabulary)))
 
@@ -63,7 +63,7 @@ class FrequencyEncoding(Encoding):
 
     def column_facts(self) -> ColumnFacts:
         facts = super().column_facts()
-        return replace(facts, measure=self.field_dims.astype(np.float64), strength=facts.rows)
+        return replace(facts, measure=self.field_dims.astype(np.float64), strength=facts.rows.astype(np.float64))
 
     def facts(self) -> dict[str, Any]:
         return {"n_kept": self.n_levels}

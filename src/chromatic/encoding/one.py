@@ -60,7 +60,7 @@ class RowEncoder:
             return self._encode_as_many(tokens)
         kept = np.empty((2, len(tokens)), np.int32)
         n = _resolve(contents, self._colors, self._places, kept)
-        columns, codes = kept[:, :n]
+        columns, codes = kept[0, :n], kept[1, :n]
         if self._values is None:
             return columns
         row = np.zeros(self._n_columns, self._values.dtype)

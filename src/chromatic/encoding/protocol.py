@@ -205,10 +205,8 @@ class Encoding(ABC):
         """Return what is known of each column that comes from sparse features."""
         counts, n, column = self.vocabulary.counts, self.n_sparse_columns, self.tables.of_features
         some = column >= 0
-        rows, sums, strength = (
-            np.bincount(column[some], weights[some], n)
-            for weights in (counts, counts * self.measure, counts * np.abs(self.measure))
-        )
+        weights = counts.astype(np.float64), counts * self.measure, counts * np.abs(self.measure)
+        rows, sums, strength = (np.bincount(column[some], one[some], n).astype(np.float64) for one in weights)
         absent = np.zeros(n, np.int64)
         if self.absent is not None:
             mass = np.bincount(self.coloring.colors, counts, self.coloring.n_colors)

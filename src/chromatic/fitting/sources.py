@@ -201,8 +201,8 @@ class MemorySource(LocalSource):
         super().__init__(None, y, threads=threads)
         self._batches = batches
         self._fields = fields  # whether the columns of a table are kept as fields, whatever the coloring
-        labels = [batch.labels for batch in batches] if batches and have_labels(batches) else None
-        self._labels_read = None if labels is None else np.concatenate(labels)
+        labels = [batch.labels for batch in batches if batch.labels is not None]
+        self._labels_read = np.concatenate(labels) if labels and have_labels(batches) else None
         self._n_rows = sum(batch.n_rows for batch in batches)
 
     @property
@@ -278,10 +278,6 @@ def source_of_files(
     if settings.memory is None:
         yield MemorySource(reader.batches(paths), y, fields=reader.keeps_fields, threads=reader.n_jobs)
         return
-    check_for_disk(settings.coloring, settings.min_edge_count)
-    if settings.values == "distinct":
-        raise InputError(
-            "values is 'distinct', which needs all rows in memory; expected elide, or no memory"
-        )
+    check_for_disk(settings)
     with limited(settings.memory, settings.cache) as limit:
         yield DiskSource(reader, paths, limit, settings, y)

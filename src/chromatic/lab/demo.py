@@ -107,7 +107,8 @@ def compare(split: Split, threads: int = 1) -> Iterator[Result]:
 
 def most_telling(encoding: Encoding, count: int) -> list[int]:
     """Return the columns that tell most of the label."""
-    return np.argsort(-encoding.column_facts().strength, kind="stable")[:count].tolist()
+    order = np.argsort(-encoding.column_facts().strength, kind="stable")
+    return [int(column) for column in order[:count]]
 
 
 def write_report(split: Split, encoding: Encoding, folder: str, threads: int = 1) -> list[str]:

@@ -36,7 +36,7 @@ from chromatic.spark.encoding import Encoder
 from chromatic.spark.frames import errors_of_workers
 from chromatic.spark.source import Place, SparkSource, tables_by_fold
 
-_CONVERTERS = {
+_CONVERTERS: dict[tuple[type, ...], Any] = {
     (bool,): TypeConverters.toBoolean,
     (int,): TypeConverters.toInt,
     (float,): TypeConverters.toFloat,

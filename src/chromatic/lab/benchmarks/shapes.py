@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from chromatic.coloring import collisions, color, transpose
+from chromatic.coloring import Request, collisions, color, transpose
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.pairs import count
