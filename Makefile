@@ -3,17 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
+QUICK_TESTS := tests/test_house.py tests/data tests/encoding tests/coloring tests/graph
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels
 
 MINUTES ?= 10
 
-.PHONY: demo test lint unit benchmark fuzz soak audit lock clean clean-kernels
+.PHONY: demo test check lint unit benchmark fuzz soak audit lock clean clean-kernels
 
 demo: $(VENV)/.ready
 	$(RUN)/chromatic demo
 
 test: $(VENV)/.ready-to-test lint unit
 	@echo "make test: all passed"
+
+# The inner loop, under a minute once kernels and types are cached: linters, rules of the house, kernels and their twins.
+check: lint
+	HYPOTHESIS_PROFILE=quick $(RUN)/python -m pytest -n 2 -m 'kernels or house' $(QUICK_TESTS)
+	@echo "make check: all passed; make test runs the rest"
 
 lint: $(VENV)/.ready-to-test
 	$(RUN)/ruff check .
