@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic._numba import kernel
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Columns
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.errors import InputError
 from chromatic.graph.pairs import MOST, checked_columns, edges
 
 
@@ -133,7 +133,7 @@ def to_scipy(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads:
 
 def to_networkx(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1) -> Any:
     """The weighted graph for networkx: nodes are codes, `weight` is the exact count."""
-    networkx = _library("networkx")
+    networkx = optional("networkx")
     graph = networkx.Graph()
     graph.add_nodes_from(range(rows.n_features))
     triples = (array.tolist() for array in _all_edges(rows, k, columns, threads))
@@ -143,7 +143,7 @@ def to_networkx(rows: Rows, k: int = 1, *, columns: Columns | None = None, threa
 
 def to_igraph(rows: Rows, k: int = 1, *, columns: Columns | None = None, threads: int = 1) -> Any:
     """The weighted graph for igraph: vertices are codes, `weight` is the exact count."""
-    igraph = _library("igraph")
+    igraph = optional("igraph")
     later, earlier, counts = _all_edges(rows, k, columns, threads)
     graph = igraph.Graph(rows.n_features, np.stack((later, earlier), axis=1).tolist())
     graph.es["weight"] = counts.tolist()
@@ -183,15 +183,6 @@ def _all_edges(
     blocks = list(edges(rows, k, columns=columns, threads=threads))
     nothing = np.zeros(0, np.uint32)
     return tuple(np.concatenate([nothing, *(block[i] for block in blocks)]) for i in range(3))
-
-
-def _library(name: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"{name} is not installed; expected it here: pip install {name}") from error
 
 
 @kernel
