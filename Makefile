@@ -59,8 +59,11 @@ audit: $(VENV)/.ready-to-test
 	$(RUN)/python -m pip install --quiet pip-audit
 	$(RUN)/pip-audit -r requirements.lock --disable-pip --require-hashes
 
+# Each package of the tests with the SHA-256 of its files. uv does not read pip's settings, so they are handed on.
 lock: $(VENV)/.ready-to-test
-	$(RUN)/python tools/lock.py
+	env UV_FIND_LINKS="$$PIP_FIND_LINKS" $${PIP_CERT:+SSL_CERT_FILE="$$PIP_CERT"} \
+		UV_CUSTOM_COMPILE_COMMAND="make lock" $(RUN)/uv pip compile pyproject.toml --extra all --extra dev -c constraints.txt \
+		--generate-hashes --no-annotate --python $(RUN)/python --quiet -o requirements.lock
 
 clean-kernels:
 	find src -name '*.nb[ci]' -delete
