@@ -3,17 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
+QUICK_TESTS := tests/test_house.py tests/data tests/encoding tests/coloring tests/graph
 CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels
 
 MINUTES ?= 10
 
-.PHONY: demo test lint unit benchmark fuzz soak audit lock clean clean-kernels
+.PHONY: demo test check lint unit benchmark fuzz soak audit lock clean clean-kernels
 
 demo: $(VENV)/.ready
 	$(RUN)/chromatic demo
 
 test: $(VENV)/.ready-to-test lint unit
 	@echo "make test: all passed"
+
+# The inner loop, under a minute once kernels and types are cached: linters, rules of the house, kernels and their twins.
+check: lint
+	HYPOTHESIS_PROFILE=quick $(RUN)/python -m pytest -n 2 -m 'kernels or house' $(QUICK_TESTS)
+	@echo "make check: all passed; make test runs the rest"
 
 lint: $(VENV)/.ready-to-test
 	$(RUN)/ruff check .
@@ -52,8 +58,11 @@ audit: $(VENV)/.ready-to-test
 	$(RUN)/python -m pip install --quiet pip-audit
 	$(RUN)/pip-audit -r requirements.lock --disable-pip --require-hashes
 
+# Each package of the tests with the SHA-256 of its files. uv does not read pip's settings, so they are handed on.
 lock: $(VENV)/.ready-to-test
-	$(RUN)/python tools/lock.py
+	env UV_FIND_LINKS="$$PIP_FIND_LINKS" $${PIP_CERT:+SSL_CERT_FILE="$$PIP_CERT"} \
+		UV_CUSTOM_COMPILE_COMMAND="make lock" $(RUN)/uv pip compile pyproject.toml --extra all --extra dev -c constraints.txt \
+		--generate-hashes --no-annotate --python $(RUN)/python --quiet -o requirements.lock
 
 clean-kernels:
 	find src -name '*.nb[ci]' -delete

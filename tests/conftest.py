@@ -8,6 +8,7 @@ settings.register_profile(
     "default", max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 settings.register_profile("short", settings.get_profile("default"), max_examples=40)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=10)
 settings.register_profile("long", settings.get_profile("default"), max_examples=5000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 NOT_COMMANDS = ("cli/main", "cli/options", "cli/terminal")
 RUN_ELSEWHERE = ("adding-an-encoding.md",)  # by tests of their own
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

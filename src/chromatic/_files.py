@@ -78,16 +78,16 @@ def cache_folder() -> Path:
     named = os.environ.get("CHROMATIC_DATA")
     if named:
         return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chromatic"
+    from platformdirs import user_cache_path  # where it is on Linux, macOS and Windows
+
+    return user_cache_path("chromatic", appauthor=False)
 
 
 def used_memory() -> int:
     """The bytes of memory that the process has now."""
-    try:
-        with open("/proc/self/statm") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # not Linux: what the interpreter and its libraries take
-        return 300 << 20
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
 
 
 def peak_memory() -> int:

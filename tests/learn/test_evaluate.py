@@ -12,7 +12,6 @@ from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn import evaluate as module
-from chromatic.learn import extras
 from chromatic.learn.encoders import ENCODERS, Split, encode_pair
 from chromatic.learn.evaluate import FIGURES, LEARNERS, evaluate
 from chromatic.learn.linear import CONSTANT, VowpalWabbit, choose_strength, places
@@ -120,8 +119,7 @@ def _die():
 def test_a_missing_package_names_the_extra(split, monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     (result,) = evaluate(split, ["ft"], ["lightgbm"], [32], isolated=False)
-    assert 'pip install "chromatic-learning[lightgbm]"' in result["error"]
-    assert set(extras.EXTRAS) == {"torch", "vowpalwabbit", "lightgbm"}
+    assert "pip install 'chromatic-learning[lightgbm]'" in result["error"]
 
 
 def test_a_network_that_memory_cannot_hold_is_refused(split):

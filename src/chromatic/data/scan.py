@@ -3,24 +3,21 @@
 The text of a call is whole lines, the last of which ends with a newline, and PADDING bytes that are
 not read as text. Bytes up to 32 separate tokens; a newline ends the row.
 
-Features come out as integers (`scan_integers`) or as spans of bytes (`scan_strings`). Only values
-other than 1 are written down, with the position of their feature. A number with more digits than one
-multiplication rounds correctly goes to `hard`, for numpy to convert. A bad line is taken back whole
-and counted, and the first one remembered; whether to go on is the caller's choice.
+Features come out as integers (`scan_integers`) or as spans of bytes (`scan_strings`), all else in
+`out`: (tally, indptr, labels, value_at, values, hard). Only values other than 1 are written down, with
+the position of their feature. A number with more digits than one multiplication rounds correctly goes
+to `hard`, for numpy to convert. A bad line is taken back whole and counted, and the first one remembered.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
 from chromatic._numba import inlined, kernel, load64, trailing_zeros
 
 PADDING = 16
-
 SVMLIGHT, TOKENS, VW = 0, 1, 2
 
 # What was wrong with a line, for `chromatic.data.text` to put into words.
-LABEL, FEATURE, VALUE, INTEGER, NO_BAR, NAMESPACE = 1, 2, 3, 4, 5, 6
+LABEL, FEATURE, VALUE, INTEGER, NO_BAR, NAMESPACE, BLANK = 1, 2, 3, 4, 5, 6, 7
 
 # The slots of `tally`, which every scanner fills.
 LINES, ROWS, FEATURES, VALUES, HARDS, BAD_LINES, BAD_LINE, BAD_AT, BAD_KIND, IGNORED = range(10)
@@ -32,38 +29,23 @@ NEWLINE, SPACE, HASH, QUOTE, PLUS, MINUS, DOT, ZERO, ONE, NINE, COLON, CARET, BA
 
 U64 = np.uint64
 _IS_ONE = U64(int.from_bytes(b":1 ", "little"))
+_QID = U64(int.from_bytes(b"qid:", "little"))  # the query of a ranking set, which is no feature
 _POWERS = 10.0 ** np.arange(23)  # the powers of ten that a float64 holds exactly
 _ROUNDS_TO_ZERO = U64(2470328229206232720)  # the first 19 digits of 2**-1075, e-324
 _ROUNDS_TO_INFINITY = U64(1797693134862315807)  # and of 2**1024 - 2**970, e308
 
 
 @kernel
-def scan_integers(text, forced, ids, tally, indptr, labels, value_at, values, hard):  # type: ignore[no-untyped-def]
-    """svmlight lines whose features are canonical integers.
+def scan_integers(text, forced, ids, out):  # type: ignore[no-untyped-def]
+    """Scan svmlight lines whose features are canonical integers into `ids` and `out`.
 
-    Unless `forced`, returns False at the first feature that is none: the lines are then strings.
+    Unless `forced`, return False at the first feature that is none: the lines are then strings.
     """
-    i = np.int64(0)
-    size = len(text) - PADDING
-    features = n_values = n_hards = np.int64(0)
-    while i < size:
-        tally[LINES] += 1
-        i = _skip_spaces(text, i)
-        if text[i] == NEWLINE or text[i] == HASH:
-            i = _line_end(text, i) + 1
-            continue
-        row, row_features, row_values, row_hards = tally[ROWS], features, n_values, n_hards
-        stop = _token_end(text, i)
-        how, labels[row] = _number(text, i, stop)
-        problem = LABEL if how == WRONG else 0
-        if how == HARD:
-            hard[n_hards, 0], hard[n_hards, 1], hard[n_hards, 2] = -1 - row, i, stop
-            n_hards += 1
-        if problem == 0:
-            i = _skip_spaces(text, stop)
-            if _is_qid(text, i):
-                tally[IGNORED] += 1
-                i = _token_end(text, i)
+    tally = out[0]
+    i = features = np.int64(0)
+    while i < len(text) - PADDING:
+        before = features, tally[VALUES], tally[HARDS]
+        problem, i = _head(text, i, SVMLIGHT, out)
         while problem == 0:
             digits, value = _short_integer(load64(text, i))
             if digits == 8:
@@ -71,10 +53,9 @@ def scan_integers(text, forced, ids, tally, indptr, labels, value_at, values, ha
             ids[features] = value
             after = i + digits
             if digits == 0:
-                c = text[i]
-                if c == NEWLINE or c == HASH:
+                if text[i] == NEWLINE or text[i] == HASH:
                     break
-                if c <= SPACE:
+                if text[i] <= SPACE:
                     i += 1
                 else:
                     problem = INTEGER
@@ -88,130 +69,130 @@ def scan_integers(text, forced, ids, tally, indptr, labels, value_at, values, ha
                 problem = INTEGER
             else:
                 stop = _token_end(text, after)
-                how, value = _number(text, after + 1, stop)
-                if how == WRONG:
+                kept = _put_value(text, after + 1, stop, features, out)
+                if kept == WRONG:
                     # 5:a:1 is the string 5:a with the value 1, so it is no bad value
-                    more = not forced and _last_colon(text, after + 1, stop) > 0
-                    problem = INTEGER if more else VALUE
-                elif how == HARD or value != 0.0:
-                    if how == HARD:
-                        hard[n_hards, 0], hard[n_hards, 1], hard[n_hards, 2] = n_values, after + 1, stop
-                        n_hards += 1
-                    if how == HARD or value != 1.0:
-                        value_at[n_values] = features
-                        values[n_values] = value
-                        n_values += 1
-                    features += 1
-                if problem == 0:
+                    _, colon = _last_colon(text, after + 1, stop, SVMLIGHT)
+                    problem = VALUE if forced or colon < 0 else INTEGER
+                else:
+                    features += kept
                     i = stop
             if problem == INTEGER and not forced:
                 return False
-        if problem != 0:
-            _note_bad(tally, i, problem)
-            features, n_values, n_hards = row_features, row_values, row_hards
-        else:
-            tally[ROWS] += 1
-            indptr[row + 1] = features
+        features = _end_row(i, problem, features, before, out)
         i = _line_end(text, i) + 1
-    tally[FEATURES], tally[VALUES], tally[HARDS] = features, n_values, n_hards
+    tally[FEATURES] = features
     return True
 
 
 @kernel
-def scan_strings(text, kind, copy, starts, stops, tally, indptr, labels, value_at, values, hard):  # type: ignore[no-untyped-def]
-    """svmlight lines, lines of tokens, or Vowpal Wabbit lines, with features of any bytes.
+def scan_strings(text, kind, spans, copy, out):  # type: ignore[no-untyped-def]
+    """Scan svmlight lines, lines of tokens or Vowpal Wabbit lines, with features of any bytes.
 
     The spans point into the text; for Vowpal Wabbit into `copy`, where a feature of a namespace
-    stands as `namespace^feature`. Returns False when `copy` is too small.
+    stands as `namespace^feature`. Return False when `copy` is too small.
     """
-    i = np.int64(0)
-    size = len(text) - PADDING
-    features = n_values = n_hards = copied = np.int64(0)
-    while i < size:
-        tally[LINES] += 1
-        i = _skip_spaces(text, i)
-        if text[i] == NEWLINE or (text[i] == HASH and kind == SVMLIGHT):
-            i = _line_end(text, i) + 1
-            continue
-        row, row_features, row_values, row_hards = tally[ROWS], features, n_values, n_hards
-        space_start = space_stop = np.int64(0)
-        problem = 0
-        if kind == VW:
-            problem, start, stop, ignored, i = _vw_head(text, i)
-            tally[IGNORED] += ignored
-        else:
-            start, stop = i, _token_end(text, i)
-        how = WRONG
-        if problem == 0 and stop > start:
-            how, labels[row] = _number(text, start, stop)
-            if how == HARD:
-                hard[n_hards, 0], hard[n_hards, 1], hard[n_hards, 2] = -1 - row, start, stop
-                n_hards += 1
-            if how == WRONG:
-                problem = LABEL
-                i = start
-        elif problem == 0:
-            labels[row] = np.nan  # Vowpal Wabbit's rows may have no label
-        if problem == 0 and kind != VW:
-            i = _skip_spaces(text, stop)
-            if kind == SVMLIGHT and _is_qid(text, i):
-                tally[IGNORED] += 1
-                i = _token_end(text, i)
+    (starts, stops), tally = spans, out[0]
+    i = features = copied = np.int64(0)
+    while i < len(text) - PADDING:
+        before = features, tally[VALUES], tally[HARDS]
+        problem, i = _head(text, i, kind, out)
+        space = np.int64(0), np.int64(0)  # the span of the namespace
         while problem == 0:
             i = _skip_spaces(text, i)
-            c = text[i]
-            if c == NEWLINE or (c == HASH and kind == SVMLIGHT):
+            if text[i] == NEWLINE or (text[i] == HASH and kind == SVMLIGHT):
                 break
-            if c == BAR and kind == VW:
-                space_start = i + 1
+            if text[i] == BAR and kind == VW:
                 stop, colon = _token(text, i + 1, kind)
-                space_stop = stop
-                if colon >= 0 or stop - space_start > 255:
-                    problem = NAMESPACE
-                else:
-                    i = stop
+                space = i + 1, stop
+                problem = NAMESPACE if colon >= 0 or stop - i > 256 else 0
+                i = stop if problem == 0 else i
                 continue
             stop, colon = _token(text, i, kind)
-            how, value, end = EXACT, 1.0, stop
+            kept, end = 1, stop
             if colon >= 0 and kind != TOKENS:
                 end = colon
                 if stop - colon != 2 or text[colon + 1] != ONE:
-                    how, value = _number(text, colon + 1, stop)
-            if end == i:
-                problem = FEATURE
-            elif how == WRONG:
-                problem = VALUE
-            elif how == HARD or value != 0.0:
-                if how == HARD:
-                    hard[n_hards, 0], hard[n_hards, 1], hard[n_hards, 2] = n_values, colon + 1, stop
-                    n_hards += 1
-                if how == HARD or value != 1.0:
-                    value_at[n_values] = features
-                    values[n_values] = value
-                    n_values += 1
-                starts[features], stops[features] = i, end
-                if kind == VW:
-                    if copied + (space_stop - space_start) + 1 + (end - i) > len(copy):
-                        return False
-                    starts[features] = copied
-                    if space_stop > space_start:
-                        copied = _copy(text, space_start, space_stop, copy, copied)
-                        copy[copied] = CARET
-                        copied += 1
-                    copied = _copy(text, i, end, copy, copied)
-                    stops[features] = copied
-                features += 1
-            if problem == 0:
-                i = stop
-        if problem != 0:
-            _note_bad(tally, i, problem)
-            features, n_values, n_hards = row_features, row_values, row_hards
-        else:
-            tally[ROWS] += 1
-            indptr[row + 1] = features
+                    kept = _put_value(text, colon + 1, stop, features, out)
+            if end == i or kept == WRONG:
+                problem = FEATURE if end == i else VALUE
+                continue
+            starts[features], stops[features] = i, end
+            if kind == VW and kept:
+                starts[features] = copied
+                copied = _copy_feature(text, space, (i, end), copy, copied)
+                if copied < 0:
+                    return False
+                stops[features] = copied
+            features += kept
+            i = stop
+        features = _end_row(i, problem, features, before, out)
         i = _line_end(text, i) + 1
-    tally[FEATURES], tally[VALUES], tally[HARDS] = features, n_values, n_hards
+    tally[FEATURES] = features
     return True
+
+
+@inlined
+def _head(text, i, kind, out):  # type: ignore[no-untyped-def]
+    """Put down the label of a line; return what is wrong, or BLANK, and where its features begin."""
+    tally, labels = out[0], out[2]
+    tally[LINES] += 1
+    start = stop = i = _skip_spaces(text, i)
+    problem = BLANK if text[i] == NEWLINE or (text[i] == HASH and kind == SVMLIGHT) else 0
+    if problem == 0 and kind == VW:
+        problem, start, stop, ignored, i = _vw_head(text, i)
+        tally[IGNORED] += ignored
+    elif problem == 0:
+        stop = _token_end(text, i)
+    if problem == 0 and stop > start:
+        how, labels[tally[ROWS]] = _put_number(text, start, stop, -1 - tally[ROWS], out)
+        if how == WRONG:
+            problem, i = LABEL, start
+    elif problem == 0:
+        labels[tally[ROWS]] = np.nan  # Vowpal Wabbit's rows may have no label
+    if problem == 0 and kind != VW:
+        i = _skip_spaces(text, stop)
+        if kind == SVMLIGHT and load64(text, i) & U64(0xFFFFFFFF) == _QID:
+            tally[IGNORED] += 1
+            i = _token_end(text, i)
+    return problem, i
+
+
+@inlined
+def _end_row(i, problem, features, before, out):  # type: ignore[no-untyped-def]
+    """Count a row, or take back what was put down of a bad one; return the number of features."""
+    tally, indptr = out[0], out[1]
+    if problem == 0:
+        tally[ROWS] += 1
+        indptr[tally[ROWS]] = features
+    elif problem != BLANK:
+        if tally[BAD_LINES] == 0:
+            tally[BAD_LINE], tally[BAD_AT], tally[BAD_KIND] = tally[LINES], i, problem
+        tally[BAD_LINES] += 1
+        features, tally[VALUES], tally[HARDS] = before
+    return features
+
+
+@inlined
+def _put_value(text, start, stop, feature, out):  # type: ignore[no-untyped-def]
+    """Put down the value of a feature unless it is 1; return 1, 0 where it is 0, or WRONG."""
+    tally, value_at, values = out[0], out[3], out[4]
+    how, value = _put_number(text, start, stop, tally[VALUES], out)
+    if how == HARD or (value != 0.0 and value != 1.0):
+        value_at[tally[VALUES]], values[tally[VALUES]] = feature, value
+        tally[VALUES] += 1
+    return WRONG if how == WRONG else np.int64(how == HARD or value != 0.0)
+
+
+@inlined
+def _put_number(text, start, stop, owner, out):  # type: ignore[no-untyped-def]
+    """Parse text[start:stop]; put a hard number down for its owner: a value, or a label, -1 - its row."""
+    tally, hard = out[0], out[5]
+    how, value = _number(text, start, stop)
+    if how == HARD:
+        hard[tally[HARDS], 0], hard[tally[HARDS], 1], hard[tally[HARDS], 2] = owner, start, stop
+        tally[HARDS] += 1
+    return how, value
 
 
 @inlined
@@ -242,49 +223,35 @@ def _token(text, i, kind):  # type: ignore[no-untyped-def]
     Of eight bytes at once, the lowest that is at most 32 is found by a subtraction that borrows.
     """
     stop = np.int64(i)
-    found = U64(0)
-    while found == U64(0):
+    marks = U64(0)
+    while marks == U64(0):
         word = load64(text, stop)
-        found = (word - U64(0x2121212121212121)) & ~word & U64(0x8080808080808080)
-        stop += np.int64(trailing_zeros(found) >> U64(3))
-    if kind == VW:
-        stop = _bar_before(text, i, stop)
-    if stop - i < 2 or text[stop - 1] != ONE or text[stop - 2] != COLON:  # :1 is by far the commonest
-        colon = _last_colon(text, i, stop)
-    else:
-        colon = stop - 2
+        marks = (word - U64(0x2121212121212121)) & ~word & U64(0x8080808080808080)
+        stop += np.int64(trailing_zeros(marks) >> U64(3))
+    colon = stop - 2
+    if kind == VW or colon < i or text[colon] != COLON or text[colon + 1] != ONE:  # :1 is the commonest
+        stop, colon = _last_colon(text, i, stop, kind)
     return stop, colon
 
 
 @kernel
-def _bar_before(text, i, stop):  # type: ignore[no-untyped-def]
-    while i < stop and text[i] != BAR:
-        i += 1
-    return i
-
-
-@kernel
-def _last_colon(text, start, stop):  # type: ignore[no-untyped-def]
+def _last_colon(text, i, stop, kind):  # type: ignore[no-untyped-def]
+    """The end of text[i:stop], at a bar in Vowpal Wabbit text, and the last colon before it or -1."""
     colon = np.int64(-1)
-    for i in range(start, stop):
-        if text[i] == COLON:
-            colon = np.int64(i)
-    return colon
-
-
-@kernel
-def _is_qid(text, i):  # type: ignore[no-untyped-def]
-    """Whether `qid:` stands here, the query of a ranking set, which is no feature."""
-    return text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == COLON
+    for at in range(i, stop):
+        if text[at] == BAR and kind == VW:
+            return np.int64(at), colon
+        if text[at] == COLON:
+            colon = np.int64(at)
+    return stop, colon
 
 
 @inlined
 def _short_integer(word):  # type: ignore[no-untyped-def]
-    """The canonical integer at the head of eight bytes: its number of digits and its value.
+    """The digits (8: it may go on; 0: there is none) and the value of the canonical integer at the head.
 
-    No digits where there is none; eight where it may go on. The first byte that is no digit is found
-    by arithmetic on all eight, the bytes from there on are shifted out, and three multiplications
-    join the digits to pairs, fours and eight.
+    Arithmetic on all eight bytes tells the first that is no digit; the bytes from there on are shifted
+    out, and three multiplications join the digits to pairs, fours and eight.
     """
     x = word ^ U64(0x3030303030303030)  # a digit becomes its value
     others = (x | (x + U64(0x7676767676767676))) & U64(0x8080808080808080)
@@ -301,8 +268,7 @@ def _short_integer(word):  # type: ignore[no-untyped-def]
 @kernel
 def _long_integer(text, i):  # type: ignore[no-untyped-def]
     """The canonical integer of eight digits or more at i, below 2**32; no digits where it is not."""
-    digits = np.int64(0)
-    value = U64(0)
+    digits, value = np.int64(0), U64(0)
     while text[i + digits] >= ZERO and text[i + digits] <= NINE and digits < 11:
         value = value * U64(10) + U64(text[i + digits] - ZERO)
         digits += 1
@@ -323,8 +289,7 @@ def _number(text, i, stop):  # type: ignore[no-untyped-def]
     negative = text[i] == MINUS
     if negative or text[i] == PLUS:
         i += 1
-    mantissa = U64(0)
-    digits = exponent = np.int64(0)
+    mantissa, digits, exponent = U64(0), np.int64(0), np.int64(0)
     any_digit = fraction = False
     while i < stop:
         c = text[i]
@@ -401,38 +366,35 @@ def _vw_head(text, i):  # type: ignore[no-untyped-def]
     bar = i
     while text[bar] != BAR and text[bar] != NEWLINE:
         bar += 1
-    start = stop = i
-    ignored = np.int64(0)
+    start, stop, ignored = i, i, np.int64(0)
     if text[bar] == NEWLINE:
         return NO_BAR, start, stop, ignored, i
-    words = 0
     while True:
         i = _skip_spaces(text, i)
         if i == bar:
             return 0, start, stop, ignored, bar
         end, _ = _token(text, i, VW)
         if end < bar and text[i] != QUOTE:
-            words += 1
-            if words == 1:
+            if start == stop:  # the label comes first
                 start, stop = i, end
+            elif ignored == 2 or _number(text, i, end)[0] == WRONG:
+                return LABEL, start, stop, ignored, i
             else:
-                how, _ = _number(text, i, end)
-                if how == WRONG or words > 3:
-                    return LABEL, start, stop, ignored, i
                 ignored += 1
         i = end
 
 
 @kernel
-def _copy(text, start, stop, out, at):  # type: ignore[no-untyped-def]
-    for j in range(start, stop):
-        out[at] = text[j]
-        at += 1
-    return at
-
-
-@kernel
-def _note_bad(tally, i, problem):  # type: ignore[no-untyped-def]
-    if tally[BAD_LINES] == 0:
-        tally[BAD_LINE], tally[BAD_AT], tally[BAD_KIND] = tally[LINES], i, problem
-    tally[BAD_LINES] += 1
+def _copy_feature(text, space, span, copy, at):  # type: ignore[no-untyped-def]
+    """Copy `namespace^feature`, or `feature` without a namespace; return the end, -1 without room."""
+    n_space, n_span = space[1] - space[0], span[1] - span[0]
+    if at + n_space + 1 + n_span > len(copy):
+        return np.int64(-1)
+    for j in range(n_space):
+        copy[at + j] = text[space[0] + j]
+    if n_space > 0:
+        copy[at + n_space] = CARET
+        at += n_space + 1
+    for j in range(n_span):
+        copy[at + j] = text[span[0] + j]
+    return at + n_span

@@ -105,20 +105,19 @@ class TextReader:
     def _features(self, text: Bytes, found: _Found) -> tuple[npt.NDArray[np.uint32], Tokens | None]:
         """Scan the text; its features as integers, or as positions in tokens."""
         if self.format == "svmlight" and self.features != "string":
-            if scan.scan_integers(text, self.features == "integer", found.ids, *found.arrays):
+            if scan.scan_integers(text, self.features == "integer", found.ids, found.arrays):
                 return _kept(found.ids[: found.tally[scan.FEATURES]]), None
             self.features = "string"
             found.clear()
-        starts, stops = found.spans
         room = 2 * len(text) if self.format == "vw" else 0
         while True:
             copy = np.empty(room, np.uint8)
-            if scan.scan_strings(text, _KINDS[self.format], copy, starts, stops, *found.arrays):
+            if scan.scan_strings(text, _KINDS[self.format], found.spans, copy, found.arrays):
                 break
             room *= 2
             found.clear()
-        used = slice(found.tally[scan.FEATURES])
-        return self._number(copy if room else text, starts[used], stops[used])
+        starts, stops = (array[: found.tally[scan.FEATURES]] for array in found.spans)
+        return self._number(copy if room else text, starts, stops)
 
     def _number(
         self, text: Bytes, starts: Integers, stops: Integers

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._extras import optional
 from chromatic.encoding.encoded import Encoded
-from chromatic.learn.extras import optional
 
 
 class LightGBM:

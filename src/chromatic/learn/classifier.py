@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError, in_file
-from chromatic.learn.extras import optional
 from chromatic.learn.inputs import Inputs, Layout
 
 VERSION = 1

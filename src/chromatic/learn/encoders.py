@@ -15,9 +15,10 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.fitting import Settings, as_zero_and_one, fit
-from chromatic.encoding.frequency import FrequencyEncoding
 from chromatic.errors import InputError
+from chromatic.fitting import LocalSource, fit
+from chromatic.fitting.labels import as_numbers
+from chromatic.parameters import DEFAULTS, Settings
 
 VALIDATIONS = ("random", "last")
 ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
@@ -43,8 +44,8 @@ class Split:
         test: Any,
         reader: Reader | None = None,
         *,
-        dense_threshold: float = 0.1,
-        min_count: int = 1,
+        dense_threshold: float = DEFAULTS.dense_threshold,
+        min_count: int = DEFAULTS.min_count,
     ) -> Split:
         """Read two data sets, the second by the vocabulary of the first."""
         reader = Reader() if reader is None else reader
@@ -120,16 +121,15 @@ def encode_pair(split: Split, encoder: str, budget: int, *, threads: int = 1, se
 
 def fit_pair(split: Split, settings: Settings, threads: int = 1) -> Pair:
     """Fit an encoding with any settings, and encode both."""
-    fitted = fit(split.train, split.y, settings, threads)
+    fitted = fit(LocalSource(split.train, split.y, threads=threads), settings)
     rows, encoding = fitted.training_rows, fitted.encoding
-    dims = encoding.field_dims if isinstance(encoding, FrequencyEncoding) else None
     test = encoding.encode(split.test, threads)
-    return Pair(fitted.training.take(rows), split.y[rows], test, split.y_test, dims)
+    return Pair(fitted.training.take(rows), split.y[rows], test, split.y_test, encoding.field_dims)
 
 
 def _settings(encoder: str, budget: int, seed: int) -> Settings:
     if encoder == "cl-sm-paper":
-        return Settings.paper(budget, seed)
+        return Settings.paper(budget, seed=seed)
     encodings = {"cl-sm": "submodular", "cl-te": "target", "cl-ft": "frequency"}
     if encoder not in encodings:
         raise InputError(f"the encoder is {encoder!r}; expected one of {', '.join(ENCODERS)}")
@@ -148,4 +148,4 @@ def _labels(train: Any, test: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray
         raise InputError(
             f"a test row has the label {found:g}; expected {kinds[0]:g} or {kinds[1]:g}, as in training"
         )
-    return as_zero_and_one(train), np.asarray(test == kinds[1], np.float64)
+    return as_numbers(train), np.asarray(test == kinds[1], np.float64)

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._extras import optional
 from chromatic._files import peak_memory
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn.boosting import LightGBM
 from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
-from chromatic.learn.extras import optional
 from chromatic.learn.inputs import Layout
 from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
 from chromatic.learn.results import Results

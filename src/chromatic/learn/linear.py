@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._extras import optional
 from chromatic.data.writers import write_text
 from chromatic.encoding.encoded import Encoded
-from chromatic.learn.extras import optional
 from chromatic.learn.inputs import scales_of
 
 Floats = npt.NDArray[np.float64]

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic.errors import InputError
 from chromatic.graph.study import Series, Study
@@ -32,12 +33,7 @@ STYLE: Any = {
 
 def check_matplotlib() -> None:
     """Refuse early what would fail late."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise InputError(
-            "matplotlib is not installed; expected it for figures: pip install 'chromatic-learning[report]'"
-        ) from error
+    optional("matplotlib")
 
 
 def folder_for_figures(folder: str | os.PathLike[str]) -> str:

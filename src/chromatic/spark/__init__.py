@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from chromatic.errors import InputError
+from chromatic._extras import optional
 
 if TYPE_CHECKING:
     from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel
@@ -23,10 +23,5 @@ def __getattr__(name: str) -> Any:
 
 def check_installed() -> None:
     """Refuse to go on without what Spark needs in Python."""
-    for library in ("pyspark", "pandas"):
-        try:
-            importlib.import_module(library)
-        except ImportError as error:
-            raise InputError(
-                f"{library} is not installed; expected it here: pip install 'chromatic-learning[spark]'"
-            ) from error
+    for package in ("pyspark", "pandas"):
+        optional(package)

@@ -6,9 +6,9 @@ import os
 import tempfile
 from typing import Any
 
+from chromatic._extras import optional
 from chromatic.lab.benchmarks.data import token_lists
 from chromatic.lab.benchmarks.measure import Run
-from chromatic.learn.extras import optional
 
 
 def sklearn_read(*paths: str) -> Run:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic.data.source import opened
 from chromatic.errors import InputError
@@ -35,12 +36,7 @@ class NotThere(Exception):
 
 def download(url: str, path: Path, sha256: str | None, bar: Bar) -> Path:
     """Download a file unless it is there; either way its checksum must be the known one."""
-    try:
-        import pooch
-    except ImportError as error:
-        raise InputError(
-            "pooch is not installed; expected it for downloads: pip install 'chromatic-learning[datasets]'"
-        ) from error
+    pooch = optional("pooch")
     pooch.get_logger().setLevel("WARNING")
     record = path.with_name(path.name + ".sha256")
     if sha256 is None and record.exists():

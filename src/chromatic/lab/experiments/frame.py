@@ -8,11 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic.data.reader import Reader
 from chromatic.errors import InputError
+from chromatic._extras import optional
 from chromatic.lab.experiments.data import Data, Source
-from chromatic.learn.extras import optional
 from chromatic.learn.results import Record, Results
 
 Line = dict[str, Any]  # of a table: what it is of, then `paper` and `ours`
