@@ -14,11 +14,11 @@ from random import Random
 
 import numpy as np
 import pandas as pd
+from chromatic.encoding.fitting import Settings, SubmodularEncoding, fit
 from mutate import damaged
 
 from chromatic.data import Reader
 from chromatic.encoding.explain import column_names, explain
-from chromatic.encoding.fitting import Settings, SubmodularEncoding, fit
 from chromatic.encoding.one import RowEncoder
 from chromatic.errors import InputError
 from chromatic.modelfile import Model, _read, checksum_of, load, save

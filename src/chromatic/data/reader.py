@@ -15,6 +15,7 @@ from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, o
 from chromatic.data.text import TEXT_FORMATS, TextReader
 from chromatic.data.vocabulary import Vocabulary, check_limits, learn
 from chromatic.errors import InputError, in_file
+from chromatic.parameters import DEFAULTS
 
 log = logging.getLogger("chromatic")
 
@@ -59,8 +60,8 @@ class Reader:
         data: Any,
         *,
         vocabulary: Vocabulary | None = None,
-        dense_threshold: float = 0.1,
-        min_count: int = 1,
+        dense_threshold: float = DEFAULTS.dense_threshold,
+        min_count: int = DEFAULTS.min_count,
         values: str = "elide",
         keep_names: bool = True,
         keep_fields: bool = False,

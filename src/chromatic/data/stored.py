@@ -30,6 +30,7 @@ from chromatic.data.reader import Reader
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary, check_limits, of_counts
 from chromatic.errors import InputError
+from chromatic.parameters import DEFAULTS
 
 log = logging.getLogger("chromatic")
 
@@ -159,8 +160,8 @@ def read_stored(
     paths: list[str],
     memory: MemoryLimit,
     *,
-    dense_threshold: float = 0.1,
-    min_count: int = 1,
+    dense_threshold: float = DEFAULTS.dense_threshold,
+    min_count: int = DEFAULTS.min_count,
     keep_names: bool = True,
     keep_fields: bool = False,
 ) -> StoredDataset:

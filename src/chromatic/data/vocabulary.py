@@ -20,6 +20,7 @@ from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.errors import InputError
+from chromatic.parameters import DEFAULTS
 
 log = logging.getLogger("chromatic")
 
@@ -125,8 +126,8 @@ class Vocabulary:
 def learn(
     batches: list[Batch],
     *,
-    dense_threshold: float = 0.1,
-    min_count: int = 1,
+    dense_threshold: float = DEFAULTS.dense_threshold,
+    min_count: int = DEFAULTS.min_count,
     distinct_values: bool = False,
     keep_names: bool = True,
     keep_fields: bool = False,

@@ -63,7 +63,9 @@ class FrequencyEncoding(Encoding):
 
     def column_facts(self) -> ColumnFacts:
         facts = super().column_facts()
-        return replace(facts, measure=self.field_dims.astype(np.float64), strength=facts.rows.astype(np.float64))
+        return replace(
+            facts, measure=self.field_dims.astype(np.float64), strength=facts.rows.astype(np.float64)
+        )
 
     def facts(self) -> dict[str, Any]:
         return {"n_kept": self.n_levels}

@@ -206,7 +206,9 @@ class Encoding(ABC):
         counts, n, column = self.vocabulary.counts, self.n_sparse_columns, self.tables.of_features
         some = column >= 0
         weights = counts.astype(np.float64), counts * self.measure, counts * np.abs(self.measure)
-        rows, sums, strength = (np.bincount(column[some], one[some], n).astype(np.float64) for one in weights)
+        rows, sums, strength = (
+            np.bincount(column[some], one[some], n).astype(np.float64) for one in weights
+        )
         absent = np.zeros(n, np.int64)
         if self.absent is not None:
             mass = np.bincount(self.coloring.colors, counts, self.coloring.n_colors)

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from chromatic._extras import optional
 from chromatic._files import peak_memory
 from chromatic.lab.benchmarks.contests import lines, records
 from chromatic.lab.benchmarks.data import Files
 from chromatic.lab.benchmarks.measure import Contender, Figures, Run, Say, forget_peak, in_child, race
 from chromatic.learn.encoders import Pair, Split, encode_pair
-from chromatic.learn.extras import optional
 from chromatic.learn.results import Record
 
 BUDGET = 1024

@@ -12,7 +12,6 @@ from chromatic._extras import optional
 from chromatic._files import replacing
 from chromatic.data.reader import Reader
 from chromatic.errors import InputError
-from chromatic._extras import optional
 from chromatic.lab.experiments.data import Data, Source
 from chromatic.learn.results import Record, Results
 
