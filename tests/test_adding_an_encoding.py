@@ -1,4 +1,4 @@
-"""docs/adding-an-encoding.md, done: its module and its line in a copy of the package, then used everywhere."""
+"""docs/adding-an-encoding.md, done: its module and its line in a copy of the package, used everywhere."""
 
 import os
 import re
@@ -59,10 +59,10 @@ def run(*command):
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
-run("fit", "rows.tokens", "-o", "cli.chroma", "--encoding", "wilson", "--budget", "20", "--encoded", "train.npz")
+wilson = "--encoding", "wilson", "--budget", "20"
+run("fit", "rows.tokens", "-o", "cli.chroma", *wilson, "--encoded", "train.npz")
 assert np.array_equal(load("cli.chroma").transform(X).toarray(), Zt)
-run("fit", "rows.tokens", "-o", "disk.chroma", "--encoding", "wilson", "--memory", "1G", "--cache", "cache",
-    "--budget", "20")
+run("fit", "rows.tokens", "-o", "disk.chroma", *wilson, "--memory", "1G", "--cache", "cache")
 assert open("cli.chroma", "rb").read() == open("disk.chroma", "rb").read()
 run("transform", "cli.chroma", "rows.tokens", "-o", "test.npz")
 assert json.loads(run("inspect", "cli.chroma", "--column", "0", "--json"))["features"]
@@ -81,8 +81,8 @@ from chromatic.spark import ChromaticEstimator
 X = [[f"user{i % 40}", f"page{i % 7}"] for i in range(600)]
 y = [float(i % 40 < 10) for i in range(600)]
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-frame = session.createDataFrame(list(zip(range(600), X, y)), "number long, features array<string>, label double")
-frame = frame.repartition(2)
+schema = "number long, features array<string>, label double"
+frame = session.createDataFrame(list(zip(range(600), X, y)), schema).repartition(2)
 model = ChromaticEstimator(encoding="wilson", budget=16, orderCol="number").fit(frame)
 local = ChromaticEncoder(16, encoding="wilson")
 Z = local.fit_transform(X, y).toarray()

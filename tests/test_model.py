@@ -1,4 +1,4 @@
-"""A model is whole: for every kind of input, an encoder that was saved and loaded equals one that was pickled."""
+"""A model is whole: whatever it was fitted on, a saved and loaded encoder equals a pickled one."""
 
 import pickle
 
@@ -23,7 +23,9 @@ TABLE = pd.DataFrame(
         "price": np.arange(N) / 7,
     }
 )
-MATRIX = sp.csr_array((np.ones(2 * N), (FIELDS + [0, 20]).ravel(), np.arange(N + 1) * 2), shape=(N, 110))
+MATRIX = sp.csr_array(
+    (np.ones(2 * N), (FIELDS + np.array([0, 20])).ravel(), np.arange(N + 1) * 2), shape=(N, 110)
+)
 
 
 def written(folder, name, lines):
@@ -35,7 +37,7 @@ INPUTS = {
     "lists": lambda folder: (TOKENS, Y),
     "sets": lambda folder: ([set(row) for row in TOKENS], Y),
     "dicts": lambda folder: ([dict.fromkeys(row, 1.0) for row in TOKENS], Y),
-    "integers": lambda folder: ((FIELDS + [0, 20]).tolist(), Y),
+    "integers": lambda folder: ((FIELDS + np.array([0, 20])).tolist(), Y),
     "csr": lambda folder: (MATRIX, Y),
     "csc": lambda folder: (MATRIX.tocsc(), Y),
     "array": lambda folder: (MATRIX.toarray(), Y),
