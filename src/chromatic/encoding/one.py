@@ -15,7 +15,7 @@ import numpy.typing as npt
 from chromatic._numba import kernel
 from chromatic.data.batch import check_kind
 from chromatic.data.hashing import NOTHING, HashMap, mix_integers
-from chromatic.data.memory import batches_of
+from chromatic.data.objects import batches_of
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.fitting import Encoding, SubmodularEncoding
 from chromatic.encoding.frequency import FrequencyEncoding

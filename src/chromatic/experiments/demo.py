@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chromatic._files import replacing
-from chromatic.data.memory import batches_of
+from chromatic.data.objects import batches_of
 from chromatic.datasets.npm import NamedRows, load_npm_names
 from chromatic.encoding.fitting import SubmodularEncoding
 from chromatic.learn.encoders import Split
