@@ -83,7 +83,7 @@ class Batch:
     ) -> Batch:
         """Rows without labels, from the value of every feature."""
         value_at = np.flatnonzero(all_values != 1.0)
-        return cls(indptr, ids, None, value_at, all_values[value_at], tokens)
+        return cls(indptr, ids, value_at=value_at, values=all_values[value_at], tokens=tokens)
 
     def all_values(self) -> npt.NDArray[np.float64]:
         """The value of every feature."""
@@ -182,15 +182,13 @@ def have_labels(batches: list[Batch]) -> bool:
     return labelled > 0
 
 
-def check_numeric_columns(found_names: tuple[bytes, ...], expected: tuple[bytes, ...]) -> None:
+def check_numeric_columns(names: tuple[bytes, ...], expected: tuple[bytes, ...]) -> None:
     """Refuse rows whose numeric columns are not those of the rows before."""
-    if found_names == expected:
+    if names == expected:
         return
-    found, wanted = (
-        b", ".join(names).decode("utf-8", "replace") or "none" for names in (found_names, expected)
-    )
+    came, wanted = (b", ".join(some).decode("utf-8", "replace") or "none" for some in (names, expected))
     raise InputError(
-        f"the numeric columns are {found}; expected those of the data before: {wanted} (a column of "
+        f"the numeric columns are {came}; expected those of the data before: {wanted} (a column of "
         "numbers in one file may be text in another)"
     )
 
@@ -235,7 +233,7 @@ def distinct_per_row(batch: Batch) -> Batch:
         return batch
     values = batch.all_values()
     kept = np.ones(len(batch.ids), np.bool_)
-    _merge_repeats(batch.indptr, batch.ids, keys, spare, values, kept)
+    _merge_repeats((batch.indptr, batch.ids), (keys, spare), values, kept)
     kept_before = np.concatenate(([0], np.cumsum(kept)))
     return batch.with_features(kept_before[batch.indptr], batch.ids[kept], batch.tokens, values[kept])
 
@@ -250,12 +248,12 @@ def _sort_row(ids, start, stop, keys, spare):  # type: ignore[no-untyped-def]
 
 @kernel
 def _has_repeated_tokens(indptr, ids, last_row):  # type: ignore[no-untyped-def]
-    found = False
+    repeated = False
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
-            found |= last_row[ids[i]] == row
+            repeated |= last_row[ids[i]] == row
             last_row[ids[i]] = row
-    return found
+    return repeated
 
 
 @kernel
@@ -281,8 +279,9 @@ def _has_repeats(indptr, ids, keys, spare):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _merge_repeats(indptr, ids, keys, spare, values, kept):  # type: ignore[no-untyped-def]
+def _merge_repeats(csr, room, values, kept):  # type: ignore[no-untyped-def]
     """Of equal ids in a row keep the first, with the value of the last."""
+    (indptr, ids), (keys, spare) = csr, room
     place = np.uint64(0xFFFFFFFF)
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]

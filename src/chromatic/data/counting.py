@@ -7,7 +7,7 @@ independently; joined, the parts are in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,23 +57,47 @@ class Counted:
         return slots_of
 
 
-def count(batches: list[Batch], threads: int) -> Counted:
-    """Count the features of batches that are all of integers or all of names."""
-    occurrences = sum(len(batch.ids) for batch in batches)
-    largest = max(int(batch.ids.max(initial=0)) for batch in batches)
-    if all(batch.tokens is None for batch in batches) and is_narrow(largest, occurrences // 2):
-        return _count_narrow(batches, largest + 1, threads)
-    batches[:] = ordered_map(Batch.with_tokens, batches, threads)
-    return _count_dealt(batches, threads)
+@dataclass(frozen=True)
+class Extent:
+    """What must be known of batches before they are counted."""
+
+    integers: bool  # whether no feature has a name
+    largest: int  # of the integers
+    entries: int  # features of all rows
+
+    @classmethod
+    def of(cls, batches: list[Batch]) -> Extent:
+        """Look at batches in memory."""
+        # the ids of integers that were gathered are no integers themselves: take them to be large
+        ends = (int(batch.ids.max(initial=0)) if batch.tokens is None else 1 << 32 for batch in batches)
+        integers = not any(batch.has_names for batch in batches)
+        return cls(integers, max(ends), sum(len(batch.ids) for batch in batches))
 
 
-def count_stream(batches: Iterable[Batch], integers: bool, largest: int, occurrences: int) -> Counted:
-    """Count the features of batches that come one at a time; integers up to the largest, or names."""
-    if integers and is_narrow(largest, occurrences // 2):
-        counts = np.zeros(largest + 1, np.int64)
-        for batch in batches:
-            _add_counts(batch.ids, counts)
-        return Counted(np.arange(largest + 1, dtype=np.uint32), counts)
+def count(batches: Iterable[Batch], threads: int = 1, extent: Extent | None = None) -> Counted:
+    """Count in how many rows each feature of batches is.
+
+    A list is counted on threads. Its batches are replaced by batches with tokens where these were needed,
+    and the numbers of each batch's features are kept. Other batches whose extent is known are counted one
+    by one, and none is held.
+    """
+    if extent is None:
+        batches = batches if isinstance(batches, list) else list(batches)
+        extent = Extent.of(batches)
+    narrow = extent.integers and is_narrow(extent.largest, extent.entries // 2)
+    if isinstance(batches, list):
+        if narrow:
+            shares = [batches[i::threads] for i in range(min(threads, len(batches)))]
+            return _count_narrow(shares, extent.largest + 1, threads)
+        gather = Batch.with_tokens if extent.integers else Batch.with_names
+        batches[:] = ordered_map(gather, batches, threads)
+        return _count_dealt(batches, threads)
+    if narrow:
+        return _count_narrow([batches], extent.largest + 1, 1)
+    return _count_one_by_one(batches, extent.integers)
+
+
+def _count_one_by_one(batches: Iterable[Batch], integers: bool) -> Counted:
     index, counts = HashIndex(), np.zeros(1 << 10, np.int64)
     new: list[Tokens] = []
     for batch in batches:
@@ -86,11 +110,11 @@ def count_stream(batches: Iterable[Batch], integers: bool, largest: int, occurre
         of_batch = np.zeros(len(numbers), np.int64)
         _add_counts(batch.ids, of_batch)
         counts[numbers] += of_batch
-    found = Tokens.concatenate(new)
-    order = np.argsort(_ties(found.hashes, found.integers))
-    keys = found.hashes if found.integers is None else found.integers
-    fields = None if found.fields is None else found.fields[order]
-    return Counted(keys[order], counts[order], found.names, order, fields)
+    tokens = Tokens.concatenate(new)
+    order = np.argsort(_ties(tokens.hashes, tokens.integers))
+    keys = tokens.hashes if tokens.integers is None else tokens.integers
+    fields = None if tokens.fields is None else tokens.fields[order]
+    return Counted(keys[order], counts[order], tokens.names, order, fields)
 
 
 def is_narrow(largest: int, enough: int) -> bool:
@@ -98,14 +122,13 @@ def is_narrow(largest: int, enough: int) -> bool:
     return largest < max(1 << 22, enough)
 
 
-def _count_narrow(batches: list[Batch], size: int, threads: int) -> Counted:
-    def count_share(share: list[Batch]) -> npt.NDArray[np.int64]:
+def _count_narrow(shares: Sequence[Iterable[Batch]], size: int, threads: int) -> Counted:
+    def count_share(share: Iterable[Batch]) -> npt.NDArray[np.int64]:
         counts = np.zeros(size, np.int64)
         for batch in share:
             _add_counts(batch.ids, counts)
         return counts
 
-    shares = [batches[i::threads] for i in range(min(threads, len(batches)))]
     counts, *others = ordered_map(count_share, shares, threads)
     for more in others:
         counts += more
@@ -154,7 +177,7 @@ def _count_dealt(batches: list[Batch], threads: int) -> Counted:
     tokens = Tokens.concatenate([batch.tokens for batch in batches if batch.tokens is not None])
     keys = tokens.hashes if tokens.integers is None else tokens.integers
     fields = None if tokens.fields is None else tokens.fields[first]
-    return Counted(keys[first], counts, tokens.names, first, fields, dealt)
+    return Counted(keys[first], counts, tokens.names, first, fields=fields, dealt=dealt)
 
 
 def _count_part(

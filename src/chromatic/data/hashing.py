@@ -78,7 +78,7 @@ class HashIndex:
         first = np.empty(len(hashes), np.int64)
         done, before = 0, self._count
         while True:
-            done, self._count = _add(self._slots, hashes, done, self._count, before, ids, first)
+            done, self._count = _add(self._slots, hashes, (done, self._count, before), ids, first)
             if done == len(hashes):
                 return ids, first[: self._count - before].copy()
             grown = np.zeros(2 * len(self._slots), np.uint64)
@@ -95,8 +95,8 @@ class HashIndex:
 class HashMap:
     """From hashes to numbers below 2**64 - 1, for the look-ups of one row at a time.
 
-    >>> found = HashMap(np.array([5, 9], np.uint64), np.array([70, 71], np.uint64))
-    >>> found.find(np.array([9, 4], np.uint64)).tolist() == [71, int(NOTHING)]
+    >>> numbers = HashMap(np.array([5, 9], np.uint64), np.array([70, 71], np.uint64))
+    >>> numbers.find(np.array([9, 4], np.uint64)).tolist() == [71, int(NOTHING)]
     True
     """
 
@@ -192,8 +192,12 @@ def _ahead(slots, hashes, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add(slots, hashes, start, count, before, ids, first):  # type: ignore[no-untyped-def]
-    """Stops, for the caller to grow the table, when it is half full."""
+def _add(slots, hashes, progress, ids, first):  # type: ignore[no-untyped-def]
+    """Number hashes from a start on; stop when the table is half full, for the caller to grow it.
+
+    `progress`: the start, how many distinct hashes there are, and how many there were before this call.
+    """
+    start, count, before = progress
     room = len(slots) // 4
     for i in range(start, len(hashes)):
         if count >= room:

@@ -13,8 +13,8 @@ import numpy as np
 from chromatic.data.batch import Batch, Tokens
 from chromatic.data.counting import count
 from chromatic.data.hashing import hash_spans
-from chromatic.data.memory import batch_of_matrix
 from chromatic.data.names import Names
+from chromatic.data.objects import batch_of_matrix
 from chromatic.data.source import read_whole
 from chromatic.errors import MORE_MEMORY, in_file
 
@@ -96,11 +96,11 @@ def write_npz(file: IO[bytes], batches: list[Batch]) -> None:
     columns = [batch.ids for batch in batches]
     if any(batch.tokens is not None for batch in batches):
         batches = [batch.with_names() for batch in batches]
-        found = count(batches, threads=1)
-        numbers = np.arange(len(found.keys), dtype=np.uint32)
-        number_of = found.by_batch(numbers)
+        counted = count(batches)
+        numbers = np.arange(len(counted.keys), dtype=np.uint32)
+        number_of = counted.by_batch(numbers)
         columns = [number_of(i)[batch.ids] for i, batch in enumerate(batches)]
-        names = found.names(np.arange(len(found.keys)))
+        names = counted.names(np.arange(len(counted.keys)))
         arrays = {"name_offsets": names.offsets, "name_bytes": names.data}
     indices = np.concatenate(columns).astype(np.int64)
     width = len(arrays["name_offsets"]) - 1 if arrays else int(indices.max(initial=-1)) + 1

@@ -100,7 +100,7 @@ class Reader:
         """The rows of data as they came. Several paths are one data set, in order."""
         paths = paths_of(data)
         if paths is None:
-            from chromatic.data.memory import batches_of
+            from chromatic.data.objects import batches_of
 
             return list(batches_of(data, self.label))
         return list(self.stream(paths))

@@ -229,12 +229,12 @@ def read_whole(path: str, file: io.BufferedReader) -> io.BytesIO:
 
 
 def _last_newline(view: memoryview, stop: int) -> int:
-    """Most often it is near the end: look in windows from there."""
+    """Return the place of the last newline before stop, or -1; look in windows from the end."""
     while stop > 0:
         start = max(0, stop - 65536)
-        found = bytes(view[start:stop]).rfind(b"\n")
-        if found >= 0:
-            return start + found
+        newline = bytes(view[start:stop]).rfind(b"\n")
+        if newline >= 0:
+            return start + newline
         stop = start
     return -1
 

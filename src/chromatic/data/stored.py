@@ -23,7 +23,7 @@ from chromatic._files import replacing, scratch_folder
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, LeftOut, Tokens
 from chromatic.data.blocks import Arrays, Blocks
-from chromatic.data.counting import count_stream
+from chromatic.data.counting import Extent, count
 from chromatic.data.limit import MemoryLimit
 from chromatic.data.names import Names
 from chromatic.data.reader import Reader
@@ -258,7 +258,8 @@ def _learn(batches: StoredBatches, *, keep_fields: bool, **options: Any) -> Voca
     """The vocabulary of batches, as `learn` finds it."""
     blocks = batches.blocks
     integers = not blocks.total("names")
-    counted = count_stream(batches, integers, blocks.largest("largest"), blocks.total("entries"))
+    extent = Extent(integers, blocks.largest("largest"), blocks.total("entries"))
+    counted = count(batches, extent=extent)
     vocabulary, _, _ = of_counts(
         counted,
         integers=integers,

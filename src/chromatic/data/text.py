@@ -81,7 +81,7 @@ class TextReader:
         if self.features == "integer" and self.format != "svmlight":
             raise InputError(
                 f"integer features were asked for in {self.format} text, where features are tokens; "
-                "leave the kind of features to be found, or convert to svmlight first"
+                "leave the kind of features open, or convert to svmlight first"
             )
 
     def batches(self, chunks: Iterable[Chunk], threads: int) -> Iterator[Batch]:
@@ -95,28 +95,28 @@ class TextReader:
             yield _without_missing_labels(scanned.batch, path)
 
     def _scan(self, chunk: Chunk) -> _Scanned:
-        found = _Found.for_text(chunk.text)
-        ids, tokens = self._features(chunk.text, found)
-        batch = found.batch(chunk.text, ids, tokens)
-        scanned = _Scanned(chunk.path, found.tally.copy(), batch, _problem(chunk.text, found.tally))
+        scratch = _Scratch.for_text(chunk.text)
+        ids, tokens = self._features(chunk.text, scratch)
+        batch = scratch.batch(chunk.text, ids, tokens)
+        scanned = _Scanned(chunk.path, scratch.tally.copy(), batch, _problem(chunk.text, scratch.tally))
         chunk.release()
         return scanned
 
-    def _features(self, text: Bytes, found: _Found) -> tuple[npt.NDArray[np.uint32], Tokens | None]:
+    def _features(self, text: Bytes, scratch: _Scratch) -> tuple[npt.NDArray[np.uint32], Tokens | None]:
         """Scan the text; its features as integers, or as positions in tokens."""
         if self.format == "svmlight" and self.features != "string":
-            if scan.scan_integers(text, self.features == "integer", found.ids, found.arrays):
-                return _kept(found.ids[: found.tally[scan.FEATURES]]), None
+            if scan.scan_integers(text, self.features == "integer", scratch.ids, scratch.arrays):
+                return _kept(scratch.ids[: scratch.tally[scan.FEATURES]]), None
             self.features = "string"
-            found.clear()
+            scratch.clear()
         room = 2 * len(text) if self.format == "vw" else 0
         while True:
             copy = np.empty(room, np.uint8)
-            if scan.scan_strings(text, _KINDS[self.format], found.spans, copy, found.arrays):
+            if scan.scan_strings(text, _KINDS[self.format], scratch.spans, copy, scratch.arrays):
                 break
             room *= 2
-            found.clear()
-        starts, stops = (array[: found.tally[scan.FEATURES]] for array in found.spans)
+            scratch.clear()
+        starts, stops = (array[: scratch.tally[scan.FEATURES]] for array in scratch.spans)
         return self._number(copy if room else text, starts, stops)
 
     def _number(
@@ -139,8 +139,8 @@ class _Scanned:
     problem: str | None  # of the first bad line
 
 
-class _Found:
-    """What a scanner fills: room for all that text of a size can hold.
+class _Scratch:
+    """The arrays that a scanner fills, with room for all that text of a size can hold.
 
     The system gives memory only to the pages that are written. Each thread uses its own again.
     """
@@ -159,12 +159,12 @@ class _Found:
         self.spans = np.empty(size // 2 + 1, np.int64), np.empty(size // 2 + 1, np.int64)
 
     @classmethod
-    def for_text(cls, text: Bytes) -> _Found:
-        found: _Found | None = getattr(cls._of_thread, "found", None)
-        if found is None or found.size < len(text):
-            found = cls._of_thread.found = cls(len(text))
-        found.clear()
-        return found
+    def for_text(cls, text: Bytes) -> _Scratch:
+        scratch: _Scratch | None = getattr(cls._of_thread, "scratch", None)
+        if scratch is None or scratch.size < len(text):
+            scratch = cls._of_thread.scratch = cls(len(text))
+        scratch.clear()
+        return scratch
 
     def clear(self) -> None:
         self.tally[:] = 0
@@ -174,7 +174,7 @@ class _Found:
         return self.tally, self.indptr, self.labels, self.value_at, self.values, self.hard
 
     def batch(self, text: Bytes, ids: npt.NDArray[np.uint32], tokens: Tokens | None) -> Batch:
-        """Cut the arrays to what was found, and convert the numbers that were left to numpy."""
+        """Cut the arrays to what was scanned, and convert the numbers that were left to numpy."""
         rows, n_values = int(self.tally[scan.ROWS]), int(self.tally[scan.VALUES])
         labels = _kept(self.labels[:rows])
         value_at, values = self.value_at[:n_values].copy(), self.values[:n_values].copy()
@@ -189,9 +189,9 @@ class _Found:
             _kept(self.indptr[: rows + 1]),
             ids,
             labels,
-            value_at,
-            values,
-            tokens,
+            value_at=value_at,
+            values=values,
+            tokens=tokens,
             skipped_lines=int(self.tally[scan.BAD_LINES]),
             ignored=int(self.tally[scan.IGNORED]),
         )
@@ -234,10 +234,10 @@ def _without_missing_labels(batch: Batch, path: str) -> Batch:
 
 
 def _problem(text: Bytes, tally: Integers) -> str | None:
-    """The first bad line in words: what was found, and what was expected."""
+    """Put the first bad line into words: what came, and what was expected."""
     if not tally[scan.BAD_LINES]:
         return None
     start = int(tally[scan.BAD_AT])
-    found = bytes(text[start : start + 60]).split(b"\n")[0].split(maxsplit=1)[:1]
-    shown = repr(found[0].decode("utf-8", "replace")) if found else "the end of the line"
+    words = bytes(text[start : start + 60]).split(b"\n")[0].split(maxsplit=1)[:1]
+    shown = repr(words[0].decode("utf-8", "replace")) if words else "the end of the line"
     return f"found {shown}; {_EXPECTED[int(tally[scan.BAD_KIND])]}"

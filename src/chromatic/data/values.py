@@ -44,7 +44,7 @@ class ValueBins:
         bins = np.full(len(batch.ids), -1, np.int64)
         values = batch.all_values()
         features = self._index.find(tokens.hashes)
-        _find_bins(batch.ids, values, features, self.starts, self.edges, bins)
+        _find_bins(batch.ids, values, features, (self.starts, self.edges), bins)
         binned = bins >= 0
         used, position = np.unique(bins[binned], return_inverse=True)
         ids = batch.ids.copy()
@@ -76,14 +76,14 @@ class ValueBins:
 def learn_bins(batches: list[Batch], dense_threshold: float, threads: int) -> ValueBins:
     """The bins of the sparse features that have a value other than 1 anywhere."""
     batches[:] = ordered_map(Batch.with_names, batches, threads)
-    found = count(batches, threads)
+    counted = count(batches, threads)
     n_rows = sum(batch.n_rows for batch in batches)
-    numbers = np.arange(len(found.counts), dtype=np.uint32)
-    of_batch = [*map(found.by_batch(numbers), range(len(batches)))]
-    valued = np.zeros(len(found.counts), np.bool_)
+    numbers = np.arange(len(counted.counts), dtype=np.uint32)
+    of_batch = [*map(counted.by_batch(numbers), range(len(batches)))]
+    valued = np.zeros(len(counted.counts), np.bool_)
     for batch, number in zip(batches, of_batch, strict=True):
         valued[number[batch.ids[batch.value_at]]] = True
-    valued &= found.counts <= dense_threshold * n_rows
+    valued &= counted.counts <= dense_threshold * n_rows
     which, values = [], []
     for batch, number in zip(batches, of_batch, strict=True):
         of_ids = number[batch.ids]
@@ -93,7 +93,7 @@ def learn_bins(batches: list[Batch], dense_threshold: float, threads: int) -> Va
     features = np.flatnonzero(valued)
     starts, edges, exact = _cut(np.concatenate(which), np.concatenate(values), features)
     return ValueBins(
-        found.keys[features], starts, edges, _bin_names(found.names(features), starts, edges, exact)
+        counted.keys[features], starts, edges, _bin_names(counted.names(features), starts, edges, exact)
     )
 
 
@@ -127,7 +127,9 @@ def _bin_names(features: Names, starts: Any, edges: Any, exact: Any) -> Names:
 
 
 @kernel
-def _find_bins(ids, values, features, starts, edges, bins):  # type: ignore[no-untyped-def]
+def _find_bins(ids, values, features, edges_of, bins):  # type: ignore[no-untyped-def]
+    """Put down the bin of each value whose feature has bins, by a binary search over its edges."""
+    starts, edges = edges_of
     for i in range(len(ids)):
         feature = features[ids[i]]
         if feature != MISSING:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from chromatic._numba import RANKED, kernel, prefetch, rank_into, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
-from chromatic.data.counting import Counted, count, is_narrow
+from chromatic.data.counting import Counted, Extent, count, is_narrow
 from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, hash_spans, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
@@ -33,7 +33,7 @@ class Vocabulary:
 
     A feature's key is its value where features are integers, else its 64-bit hash. `keys`, `counts`,
     `names` and `fields` are of the sparse features in the order of their codes. The dense columns are
-    the numeric columns of a table, then the features found in more than `dense_threshold` of the rows.
+    the numeric columns of a table, then the features that are in more than `dense_threshold` of the rows.
     """
 
     integers: bool
@@ -43,7 +43,7 @@ class Vocabulary:
     dense_keys: npt.NDArray[Any]
     dense_names: tuple[bytes, ...]  # of all dense columns, the numeric ones first
     n_rows: int
-    dropped_features: int = 0  # found in fewer than min_count rows
+    dropped_features: int = 0  # in fewer than min_count rows
     fields: npt.NDArray[np.int32] | None = None  # the scalar column of each feature, or NO_FIELD
     field_names: tuple[bytes, ...] = ()
     bins: ValueBins | None = None  # where each value of a sparse feature is a feature of its own
@@ -149,13 +149,11 @@ def learn(
     if distinct_values and any(len(batch.value_at) for batch in batches):
         bins = learn_bins(batches, dense_threshold, threads)
         batches[:] = ordered_map(bins.apply, batches, threads)
-    integers = not any(batch.has_names for batch in batches)
-    if not integers:
-        batches[:] = [batch.with_names() for batch in batches]
-    found = count(batches, threads)
+    extent = Extent.of(batches)
+    counted = count(batches, threads, extent)
     vocabulary, sparse, dense = of_counts(
-        found,
-        integers=integers,
+        counted,
+        integers=extent.integers,
         n_rows=n_rows,
         dense_threshold=dense_threshold,
         min_count=min_count,
@@ -165,16 +163,16 @@ def learn(
         threads=threads,
     )
     vocabulary = replace(vocabulary, bins=bins, field_names=batches[0].field_names if keep_fields else ())
-    slot_of = np.full(len(found.counts), MISSING, np.uint32)
+    slot_of = np.full(len(counted.counts), MISSING, np.uint32)
     slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
     slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
-    slots = found.by_batch(slot_of)
-    del found, sparse, dense  # what only counting needed is not held while coding
+    slots = counted.by_batch(slot_of)
+    del counted, sparse, dense  # what only counting needed is not held while coding
     return vocabulary, _encode(vocabulary, batches, slots, threads)
 
 
 def of_counts(
-    found: Counted,
+    counted: Counted,
     *,
     integers: bool,
     n_rows: int,
@@ -186,20 +184,20 @@ def of_counts(
     threads: int = 1,
 ) -> tuple[Vocabulary, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The vocabulary of counted features, and which of them are its sparse ones and its dense ones."""
-    sparse, dense, dropped = _split(found, dense_threshold * n_rows, min_count, keep_fields)
+    sparse, dense, dropped = _split(counted, dense_threshold * n_rows, min_count, keep_fields)
     log.info(
         "vocabulary: %s sparse and %d dense features", f"{len(sparse):,}", len(dense) + len(numeric_names)
     )
     vocabulary = Vocabulary(
         integers=integers,
-        keys=found.keys[sparse],
-        counts=found.counts[sparse],
-        names=found.names(sparse, threads) if keep_names and not integers else None,
-        dense_keys=found.keys[dense],
-        dense_names=numeric_names + tuple(found.names(dense).tolist()),
+        keys=counted.keys[sparse],
+        counts=counted.counts[sparse],
+        names=counted.names(sparse, threads) if keep_names and not integers else None,
+        dense_keys=counted.keys[dense],
+        dense_names=numeric_names + tuple(counted.names(dense).tolist()),
         n_rows=n_rows,
         dropped_features=dropped,
-        fields=found.fields[sparse] if keep_fields and found.fields is not None else None,
+        fields=counted.fields[sparse] if keep_fields and counted.fields is not None else None,
     )
     return vocabulary, sparse, dense
 
@@ -222,20 +220,20 @@ def check_limits(dense_threshold: float, min_count: int) -> None:
 
 
 def _split(
-    found: Counted, dense_above: float, min_count: int, keep_fields: bool
+    counted: Counted, dense_above: float, min_count: int, keep_fields: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
     """The sparse features and the dense ones, by descending count, and how many are too rare."""
-    order = _by_descending_count(found.counts)
-    descending = -found.counts[order]
-    n_found = int(np.searchsorted(descending, 0))
+    order = _by_descending_count(counted.counts)
+    descending = -counted.counts[order]
+    n_present = int(np.searchsorted(descending, 0))
     n_kept = int(np.searchsorted(descending, -min_count, side="right"))
-    n_frequent = min(n_found, int(np.searchsorted(descending, -dense_above)))
+    n_frequent = min(n_present, int(np.searchsorted(descending, -dense_above)))
     frequent, sparse = order[:n_frequent], order[n_frequent : max(n_frequent, n_kept)]
-    if keep_fields and found.fields is not None:
-        of_field = found.fields[frequent] != NO_FIELD
+    if keep_fields and counted.fields is not None:
+        of_field = counted.fields[frequent] != NO_FIELD
         sparse = np.concatenate((frequent[of_field], sparse))
         frequent = frequent[~of_field]
-    return sparse, frequent, n_found - len(sparse) - len(frequent)
+    return sparse, frequent, n_present - len(sparse) - len(frequent)
 
 
 def _by_descending_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -270,17 +268,11 @@ def _encode(
             labels[rows] = batch.labels
         ends, block = indptr[1:][rows], dense[rows, numeric:]
         _encode_rows(
-            batch.indptr,
-            batch.ids,
-            batch.value_at,
-            batch.values,
-            slots(i),
+            (batch.indptr, batch.ids),
+            (batch.value_at, batch.values),
+            (slots(i), len(vocabulary)),
             np.empty(RANKED, np.uint32),
-            len(vocabulary),
-            ends,
-            block,
-            unseen_by_row[rows],
-            totals[i],
+            (ends, block, unseen_by_row[rows], totals[i]),
         )
         return i, batch.ids[: totals[i, 0]]
 
@@ -297,11 +289,11 @@ def _encode(
         codes,
         labels,
         dense,
-        len(vocabulary),
-        vocabulary.fingerprint,
-        int(elided),
-        int(unseen),
-        unseen_by_row if unseen else None,
+        n_features=len(vocabulary),
+        vocabulary=vocabulary.fingerprint,
+        elided_values=int(elided),
+        unseen=int(unseen),
+        unseen_by_row=unseen_by_row if unseen else None,
     )
 
 
@@ -331,12 +323,15 @@ def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _encode_rows(indptr, ids, value_at, values, slots, spare, n_sparse, ends, dense, unseen, totals):  # type: ignore[no-untyped-def]
-    """Overwrite ids by the codes of sparse features, ascending within a row; values of dense ones.
+def _encode_rows(csr, valued, slots_of, spare, out):  # type: ignore[no-untyped-def]
+    """Overwrite ids by the codes of sparse features, ascending within a row; write values of dense ones.
 
     There are never more codes than ids read, so none is overwritten before it was read.
-    Totals: the codes written, the values elided, the features that have no slot.
+    Slots below `n_sparse` are codes. `out`: where rows end, the dense block, the features of each row that
+    have no slot, and totals of codes written, values elided and features without a slot.
     """
+    (indptr, ids), (value_at, values), (slots, n_sparse) = csr, valued, slots_of
+    ends, dense, unseen, totals = out
     at = v = np.int64(0)
     for row in range(len(indptr) - 1):
         start = at

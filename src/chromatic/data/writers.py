@@ -154,15 +154,12 @@ def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
     )
     out = np.empty(room, np.uint8)
     size = _write_rows(
-        batch.indptr,
-        batch.ids,
+        (batch.indptr, batch.ids),
         (names.offsets, names.data),
-        batch.value_at,
-        (values.offsets, values.data),
-        label_of,
-        (label_texts.offsets, label_texts.data),
-        vw,
+        (batch.value_at, (values.offsets, values.data)),
+        (label_of, (label_texts.offsets, label_texts.data)),
         out,
+        vw=vw,
     )
     return out[:size]
 
@@ -268,8 +265,9 @@ def _copy(texts, i, out, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _write_rows(indptr, ids, names, value_at, values, label_of, labels, vw, out):  # type: ignore[no-untyped-def]
-    """`label name:value ...` or `label | name[:value] ...`, a line a row; the bytes written."""
+def _write_rows(csr, names, valued, labelled, out, vw):  # type: ignore[no-untyped-def]
+    """Write lines `label name:value ...` or `label | name[:value] ...`; return the bytes written."""
+    (indptr, ids), (value_at, values), (label_of, labels) = csr, valued, labelled
     at = v = np.int64(0)
     for row in range(len(indptr) - 1):
         at = _copy(labels, label_of[row], out, at)

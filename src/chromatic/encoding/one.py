@@ -15,7 +15,7 @@ import numpy.typing as npt
 from chromatic._numba import kernel
 from chromatic.data.batch import check_kind
 from chromatic.data.hashing import NOTHING, HashMap, mix_integers
-from chromatic.data.memory import batches_of
+from chromatic.data.objects import batches_of
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError

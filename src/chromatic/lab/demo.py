@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chromatic._files import replacing
-from chromatic.data.memory import batches_of
+from chromatic.data.objects import batches_of
 from chromatic.encoding.explain import explain
 from chromatic.encoding.information import Information
 from chromatic.encoding.protocol import Encoding

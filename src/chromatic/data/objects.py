@@ -101,19 +101,19 @@ def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
         values = values[present]
     kinds = set(map(type, tokens))
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
-        ids, found = _integers(tokens), None
+        ids, distinct = _integers(tokens), None
     elif kinds <= {str, bytes, np.str_, np.bytes_}:
         try:
             packed = Names.pack(t if isinstance(t, bytes) else t.encode() for t in tokens)
         except UnicodeEncodeError as error:
             raise InputError(f"a feature is not valid text ({error}); expected text or bytes") from error
-        ids, found = intern(packed.data, packed.offsets[:-1], packed.offsets[1:])
+        ids, distinct = intern(packed.data, packed.offsets[:-1], packed.offsets[1:])
     else:
         raise InputError(
             f"features of types {', '.join(sorted(kind.__name__ for kind in kinds))}; expected all "
             "strings or all integers"
         )
-    return distinct_per_row(Batch.of(indptr, ids, found, values))
+    return distinct_per_row(Batch.of(indptr, ids, distinct, values))
 
 
 def _is_vector(row: Any) -> bool:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from helpers import assert_same_rows, assert_same_vocabulary
 
 from chromatic.data import Reader
-from chromatic.data.memory import batches_of
+from chromatic.data.objects import batches_of
 from chromatic.errors import InputError
 
 ROWS = [["a", "b"], ["b"], [], ["a", "c", "a"]]
