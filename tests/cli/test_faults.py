@@ -156,8 +156,8 @@ def test_an_interrupt_at_any_moment_is_no_traceback(rows, tmp_path, seconds):
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode in (0, 130, -signal.SIGINT)
-    assert seconds < 0.1 or b"Traceback" not in errors  # Python itself may still be starting
+    if seconds > 0.1:  # else Python itself may still be starting, and end in its own way
+        assert process.returncode in (0, 130, -signal.SIGINT) and b"Traceback" not in errors
     assert parts(tmp_path) == []
 
 
