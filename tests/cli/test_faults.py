@@ -55,7 +55,7 @@ def rows(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(rows):
     path = rows.parent / "model.chroma"
-    assert run("fit", rows, "-o", path, "--budget", 64) == (0, b"", "")
+    assert run("fit", rows, "-o", path, "--budget=64") == (0, b"", "")
     return path
 
 

@@ -94,10 +94,8 @@ def graph(
     _check(max_k, delta, plots)
     jobs.check_paths([*train, *test])
     data = jobs.read(train, reading, replace(settings, names=False))
-    rows, test_rows = data.rows, None
-    if test:
-        test_rows = jobs.code(test, data.vocabulary, reading, settings.threads).rows
-    threads = thread_count(settings.threads)
+    rows, threads = data.rows, thread_count(settings.threads)
+    test_rows = jobs.code(test, data.vocabulary, reading, threads).rows if test else None
     columns = transpose(rows, threads)
     asked = _Asked(
         strategy=coloring,
