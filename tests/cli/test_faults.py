@@ -55,7 +55,7 @@ def rows(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(rows):
     path = rows.parent / "model.chroma"
-    assert run("fit", rows, "-o", path, "--budget", 64) == (0, b"", "")
+    assert run("fit", rows, "-o", path, "--budget=64") == (0, b"", "")
     return path
 
 
@@ -156,8 +156,8 @@ def test_an_interrupt_at_any_moment_is_no_traceback(rows, tmp_path, seconds):
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode in (0, 130, -signal.SIGINT)
-    assert seconds < 0.1 or b"Traceback" not in errors  # Python itself may still be starting
+    if seconds > 0.1:  # else Python itself may still be starting, and end in its own way
+        assert process.returncode in (0, 130, -signal.SIGINT) and b"Traceback" not in errors
     assert parts(tmp_path) == []
 
 

@@ -84,7 +84,7 @@ def test_every_way_of_working_writes_the_same_files_within_the_limit(rows):
 
 
 def test_a_limit_that_is_too_small_is_said(rows):
-    done, *_ = encode(rows, "none", "--memory", "100M", "--cache", "cache")
+    done, *_ = encode(rows, "none", *["--memory", "100M", "--cache", "cache"])
     assert done.returncode == 2
     assert "expected more --memory" in done.stderr
     assert not (rows / "none" / "model.chroma").exists()

@@ -144,10 +144,8 @@ def graph(
     request = Request(coloring, 1 if is_open else max_colors, seed=seed, min_edge_count=k, order=order)
     jobs.check_paths([*train, *test])
     data = jobs.read(train, reading, replace(settings, names=studied.export is not None))
-    rows, test_rows = data.rows, None
-    if test:
-        test_rows = jobs.code(test, data.vocabulary, reading, settings.threads).rows
-    threads = thread_count(settings.threads)
+    rows, threads = data.rows, thread_count(settings.threads)
+    test_rows = jobs.code(test, data.vocabulary, reading, threads).rows if test else None
     how: dict[str, Any] = {"transposed": transpose(rows, threads), "threads": threads}
     colored, promised = _color(rows, request, is_open=is_open, **how)
     figures = size_of(data) | _colored(rows, colored) | promised
