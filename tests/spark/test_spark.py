@@ -50,7 +50,7 @@ def strings(rows):
     return [[f"f{i}" for i in row] for row in rows]
 
 
-def check_against_local(spark, folder, local, rows, labels, frame, **parameters):
+def check_against_local(folder, local, rows, labels, frame, **parameters):
     from chromatic.spark import ChromaticEstimator
 
     fitted = local.fit_transform(rows, labels).toarray()
@@ -66,7 +66,7 @@ def test_strings_are_encoded_as_locally(spark, tmp_path):
     rows = strings(rows)
     frame = frame_of(spark, rows, labels, "array<string>")
     local = ChromaticEncoder(64)
-    model = check_against_local(spark, tmp_path, local, rows, labels, frame, budget=64)
+    model = check_against_local(tmp_path, local, rows, labels, frame, budget=64)
     assert (columns_of(model.transform(frame)) == local.transform(rows).toarray()).all()
     assert model.transform(frame).schema["columns"].metadata["ml_attr"]["num_attrs"] == local.n_columns_
 
@@ -76,10 +76,10 @@ def test_integers_and_a_split_with_a_joined_vocabulary(spark, tmp_path):
     frame = frame_of(spark, rows, labels, "array<long>")
     local = ChromaticEncoder(40, encoding="target", leakage="split", random_state=3)
     given = {"budget": 40, "encoding": "target", "leakage": "split", "seed": 3, "broadcastInMB": 0}
-    check_against_local(spark, tmp_path, local, rows, labels, frame, **given)
+    check_against_local(tmp_path, local, rows, labels, frame, **given)
 
 
-def test_values_of_dense_features_stand_beside_codes(spark, tmp_path):
+def test_values_of_dense_features_stand_beside_levels(spark, tmp_path):
     rows, labels = some_rows()
     rows = [{f"f{i}": 1.0 for i in row} | ({"price": 2.5} if i % 2 else {}) for i, row in enumerate(rows)]
     pairs = [list(row.items()) for row in rows]
@@ -117,7 +117,7 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
             ChromaticEstimator(**given).fit(frame)
         caplog.clear()
         given["driverMemoryInMB"] = 1
-        model = check_against_local(spark, tmp_path, local, matrix, labels, frame, **given)
+        model = check_against_local(tmp_path, local, matrix, labels, frame, **given)
     assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text
     assert model.encoding_.vocabulary.dense_names == (b"5000",)
 
@@ -209,7 +209,7 @@ def test_commands_read_and_write_parquet_and_model_files(spark, tmp_path):
         return CliRunner().invoke(app, [*command, "--engine", "spark", "--master", "local"])
 
     train, model, encoded = (f"{tmp_path}/{name}" for name in ("train", "model.chroma", "encoded"))
-    done = run("fit", train, "-o", model, "--encoded", encoded, "--budget", "32", "--leakage", "none")
+    done = run("fit", train, "-o", model, *f"--encoded {encoded} --budget 32 --leakage none".split())
     assert done.exit_code == 0, done.output
     local = load(model)
     written = spark.read.parquet(encoded)

@@ -204,11 +204,11 @@ def _fill(groups: Groups, few: Integers, many: Integers, bins: int) -> Integers:
 
 def _greedy_cuts(groups: Groups, cuts: int) -> Integers:
     rows, negatives = groups.sums()
-    found = np.empty(max(0, min(cuts, len(groups.rows) - groups.n_variables)), np.int64)
-    size = len(found) + groups.n_variables
-    gains, spans, heap = np.empty(size), np.empty((3, size), np.int64), np.empty(size, np.int64)
-    used = _split_greedily(groups.starts, rows, negatives, gains, spans, heap, found)
-    return found[:used]
+    best = np.empty(max(0, min(cuts, len(groups.rows) - groups.n_variables)), np.int64)
+    size = len(best) + groups.n_variables
+    queue = np.empty(size), np.empty((3, size), np.int64), np.empty(size, np.int64)
+    used = _split_greedily(groups.starts, rows, negatives, queue, best)
+    return best[:used]
 
 
 def _most_missed(groups: Groups, cuts: int) -> Integers:
@@ -349,12 +349,13 @@ def _sift_down(gains, spans, heap, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _split_greedily(starts, rows, negatives, gains, spans, heap, found):  # type: ignore[no-untyped-def]
+def _split_greedily(starts, rows, negatives, queue, best):  # type: ignore[no-untyped-def]
     """Split the interval with the best cut, again and again; the cuts in order, and how many.
 
     A cut touches one interval only, so the best cuts of the others need not be sought again: a heap
     keeps them.
     """
+    gains, spans, heap = queue
     size = np.int64(0)
     for k in range(len(starts) - 1):
         spans[0, size], spans[1, size] = starts[k], starts[k + 1]
@@ -362,12 +363,12 @@ def _split_greedily(starts, rows, negatives, gains, spans, heap, found):  # type
         heap[size] = size
         _sift_up(gains, spans, heap, size)
         size += 1
-    for step in range(len(found)):
+    for step in range(len(best)):
         top = heap[0]
         if gains[top] <= 0.0:
             return np.int64(step)
         at, stop = spans[2, top], spans[1, top]
-        found[step] = at
+        best[step] = at
         spans[1, top] = at
         gains[top], spans[2, top] = _best_split(rows, negatives, spans[0, top], at)
         _sift_down(gains, spans, heap, size)
@@ -376,4 +377,4 @@ def _split_greedily(starts, rows, negatives, gains, spans, heap, found):  # type
         heap[size] = size
         _sift_up(gains, spans, heap, size)
         size += 1
-    return np.int64(len(found))
+    return np.int64(len(best))

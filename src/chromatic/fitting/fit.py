@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,7 +56,7 @@ def learn(source: Source, settings: Settings) -> Learned:
             raise InputError(
                 "the rows that estimate have labels of one kind; expected more rows, or crossfit"
             )
-        task = Task(vocabulary, coloring, settings, two_kinds, mean, variance)
+        task = replace(task, binary=two_kinds, mean=mean, variance=variance)
     encoding = kind.learn(task, statistic)
     log.info("columns: %d, beside the dense ones", encoding.n_sparse_columns)
     if not encoding.n_sparse_columns and len(vocabulary):

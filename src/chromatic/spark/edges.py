@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +70,7 @@ def edges_of(
     ranks = rank[number]
     order = np.lexsort((ranks, row))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=rows.n_rows)))).astype(np.int64)
-    renumbered = Rows(indptr, ranks[order], None, rows.dense, len(codes), 0)
+    renumbered = replace(rows, indptr=indptr, codes=ranks[order], n_features=len(codes), vocabulary=0)
     codes = codes[by_count]
     for one, other, seen in edges(renumbered):
         yield np.maximum(codes[one], codes[other]), np.minimum(codes[one], codes[other]), seen

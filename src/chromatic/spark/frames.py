@@ -68,7 +68,14 @@ def rows_of_lists(lists: Any, n_features: int, vocabulary: int) -> Rows:
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
     indptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     codes = lists.flatten().to_numpy(zero_copy_only=False).astype(np.uint32)
-    return Rows(indptr, codes, None, np.empty((len(lengths), 0), np.float32), n_features, vocabulary)
+    return Rows(
+        indptr=indptr,
+        codes=codes,
+        labels=None,
+        dense=np.empty((len(lengths), 0), np.float32),
+        n_features=n_features,
+        vocabulary=vocabulary,
+    )
 
 
 def lists_of(indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]) -> pa.ListArray:
