@@ -97,14 +97,14 @@ def read(threads: int = 1) -> Split:
 
 
 def compare(split: Split, threads: int = 1) -> Iterator[Result]:
-    """Test log loss and AUC of logistic regression on each encoder's columns."""
+    """Yield test log loss and AUC of logistic regression on each encoder's columns."""
     options: dict[str, Any] = {"threads": threads, "isolated": False}
     for encoder in ENCODERS:
         yield from evaluate(split, [encoder], ["lr"], BUDGETS, **options)
 
 
 def most_telling(encoding: SubmodularEncoding, count: int) -> list[int]:
-    """The columns that tell most of the label: many rows, and a rate far from the overall one."""
+    """Return the columns that tell most of the label: many rows, and a rate far from the overall one."""
     counts, columns = encoding.vocabulary.counts, encoding.columns
     there = columns >= 0
     rows, positives = (
@@ -116,7 +116,7 @@ def most_telling(encoding: SubmodularEncoding, count: int) -> list[int]:
 
 
 def write_report(split: Split, encoding: SubmodularEncoding, folder: str, threads: int = 1) -> list[str]:
-    """Write the model and its report; their paths."""
+    """Write the model and its report; return their paths."""
     paths = [os.path.join(folder, name) for name in ("model.chroma", "report.html")]
     model = Model(encoding, {"budget": BUDGETS[0]})
     save(model, paths[0])
@@ -126,7 +126,7 @@ def write_report(split: Split, encoding: SubmodularEncoding, folder: str, thread
 
 
 def draw(results: list[Result], encoding: SubmodularEncoding, base: float, folder: str) -> list[str]:
-    """Three figures: what the table says, information against columns, and the sizes of the colors."""
+    """Draw three figures: the table, information against columns, and the sizes of the colors."""
     curve = information(encoding)
     drawings = {
         "log-loss": lambda axes: _draw_losses(axes, results, base),
