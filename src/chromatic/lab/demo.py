@@ -99,7 +99,7 @@ def read(threads: int = 1) -> Split:
 
 
 def compare(split: Split, threads: int = 1) -> Iterator[Result]:
-    """Test log loss and AUC of logistic regression on each encoder's columns."""
+    """Yield test log loss and AUC of logistic regression on each encoder's columns."""
     options: dict[str, Any] = {"threads": threads, "isolated": False}
     for encoder in ENCODERS:
         yield from evaluate(split, [encoder], ["lr"], BUDGETS, **options)

@@ -1,4 +1,4 @@
-"""The benchmarks by name: who runs against whom on which rows."""
+"""The contests: who runs against whom on which rows."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ HASHER = "scikit-learn's FeatureHasher"
 
 
 def _each(threads: int) -> Iterator[tuple[int, str]]:
-    """One thread, and all."""
+    """Yield one thread and all threads, each with its name."""
     for count in dict.fromkeys((1, threads)):
         yield count, "one thread" if count == 1 else f"{count} threads"
 
 
 def _some(size: Size, rows: int) -> Size:
-    """The size of the first rows, about."""
+    """Return about the size of the first rows."""
     kept = min(rows, size.rows)
     return Size(kept, size.nonzeros * kept // size.rows, size.bytes * kept // size.rows)
 
@@ -208,7 +208,7 @@ def run(name: str, files: Files, threads: int, runs: int, say: Say) -> list[Meas
 
 
 def lines(measured: list[Measured]) -> Iterator[str]:
-    """A table of what was measured."""
+    """Return a table of what was measured, line by line."""
     yield f"{'':<52}{'seconds':>11}{'rows/s':>13}{'MB/s':>8}{'MB':>8}"
     numbers = {one.what: f"[{i}]" for i, one in enumerate((one for one in measured if one.peer), 1)}
     for one in measured:

@@ -23,19 +23,19 @@ TEST_SHARE = 10  # one test row for so many training rows
 
 
 class Files:
-    """Training and test rows as svmlight text that is not compressed, and a folder for more."""
+    """Uncompressed svmlight files of training and test rows, and a folder for files made from them."""
 
     def __init__(self, train: str, test: str, folder: str) -> None:
         self.train, self.test, self.folder = train, test, folder
 
     @cached_property
     def sizes(self) -> tuple[Size, Size]:
-        """Of the training file and of the test file."""
+        """The sizes of the training file and of the test file."""
         return in_child(size_of, self.train), in_child(size_of, self.test)
 
     @property
     def size(self) -> Size:
-        """Of the training file."""
+        """The size of the training file."""
         return self.sizes[0]
 
     @cached_property
@@ -60,7 +60,7 @@ class Files:
 
 @contextmanager
 def files(train: str | None, test: str | None, rows: int, threads: int) -> Iterator[Files]:
-    """Two files, or so many rows in the shape of kdda, and a tenth as many test rows."""
+    """Give two files: the named ones, or rows in the shape of kdda and a tenth as many test rows."""
     if (train is None) != (test is None):
         raise InputError("one of --train and --test is given; expected both")
     with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ def files(train: str | None, test: str | None, rows: int, threads: int) -> Itera
 
 
 def synthetic(shape: str, rows: int, folder: str, threads: int) -> Files:
-    """Rows of a shape, and a tenth as many that follow in time, in a folder."""
+    """Write rows of a shape to a folder, and a tenth as many test rows that follow in time."""
     test_rows = max(1, rows // TEST_SHARE)
     check_rows(rows + test_rows)
     train, test = os.path.join(folder, f"{shape}.svm"), os.path.join(folder, f"{shape}.t.svm")
@@ -81,7 +81,7 @@ def synthetic(shape: str, rows: int, folder: str, threads: int) -> Files:
 
 
 def plain(path: str, folder: str) -> str:
-    """The path of a file, or of its decompressed copy in a folder."""
+    """Return the path of a file; where it is compressed, of its decompressed copy in a folder."""
     stem, suffix = os.path.splitext(os.path.basename(path))
     if suffix not in COMPRESSED:
         with opened(path):
@@ -93,14 +93,14 @@ def plain(path: str, folder: str) -> str:
 
 
 def head(path: str, rows: int, out: str) -> str:
-    """The first lines of a file as a file."""
+    """Copy the first lines of a file to another."""
     with open(path, "rb") as file, open(out, "wb") as to:
         to.writelines(islice(file, rows))
     return out
 
 
 def repeated(path: str, size: int, out: str) -> str:
-    """A file again and again, until it has so many bytes."""
+    """Copy a file again and again to another, until that has so many bytes."""
     with open(out, "wb") as to:
         while to.tell() < size:
             with open(path, "rb") as file:
@@ -109,7 +109,7 @@ def repeated(path: str, size: int, out: str) -> str:
 
 
 def size_of(path: str) -> Size:
-    """Rows, features in all of them together, and bytes of a file."""
+    """Count the rows, the nonzeros and the bytes of a file."""
     from chromatic.data import Reader
 
     batches = Reader().batches(path)
@@ -118,7 +118,7 @@ def size_of(path: str) -> Size:
 
 
 def token_lists(path: str, most: int) -> tuple[list[list[str]], list[float]]:
-    """The features of the first rows as lists of strings, and their labels."""
+    """Return the features of the first rows as lists of strings, and their labels."""
     rows, labels = [], []
     with open(path) as file:
         for line in islice(file, most):
@@ -129,7 +129,7 @@ def token_lists(path: str, most: int) -> tuple[list[list[str]], list[float]]:
 
 
 def heavy_tail(rows: int, features: int, per_row: int = 32, seed: int = 0) -> Any:
-    """A matrix whose rows have about so many features of a heavy tail; 32 make 300 pairs of sparse ones."""
+    """Return a matrix with `per_row` features a row on average, of a heavy tail; 32 make some 300 pairs."""
     import numpy as np
     from scipy.sparse import csr_array
 
@@ -141,7 +141,7 @@ def heavy_tail(rows: int, features: int, per_row: int = 32, seed: int = 0) -> An
 
 
 def write_heavy_tail(path: str, rows: int, features: int) -> None:
-    """Such rows as a file, without labels."""
+    """Write the rows of `heavy_tail` to a file, without labels."""
     from chromatic.data import Reader
     from chromatic.data.writers import write
 
@@ -149,7 +149,7 @@ def write_heavy_tail(path: str, rows: int, features: int) -> None:
 
 
 def write_npm_sample(folder: str) -> tuple[str, str]:
-    """The names of packages that come with the project, as svmlight files of integer features."""
+    """Write the package names that come with the project to svmlight files of integer features."""
     from chromatic.lab.datasets.npm import load_npm_names
 
     numbers: dict[str, int] = {}

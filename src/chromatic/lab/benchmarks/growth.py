@@ -32,7 +32,7 @@ Stages = dict[str, tuple[float, float]]  # seconds, and MB on top of what a proc
 
 @dataclass(frozen=True)
 class Point:
-    """The stages at a size, with so many threads: the best of several runs."""
+    """Seconds and memory of each stage at a size, with so many threads: the best of several runs."""
 
     size: Size
     threads: int
@@ -57,7 +57,7 @@ def run(files: Files, threads: int, runs: int, plot: str | None, say: Say) -> li
 
 
 def measure(files: Files, threads: int, runs: int) -> list[Point]:
-    """A point for each size, and last, where there are several threads, one for a single one."""
+    """Measure a point for each size and, where there are several threads, one more with a single thread."""
     parts = []
     for share in SHARES:
         paths = []
@@ -83,7 +83,7 @@ def _best(runs: Sequence[Stages]) -> Stages:
 
 
 def stages(train: str, test: str, sample: str, threads: int) -> Stages:
-    """The main way, stage by stage, in a process that is new; first on a few rows, to compile."""
+    """Time `chromatic encode` stage by stage in a new process; first on a few rows, to compile."""
     with tempfile.TemporaryDirectory() as folder:
         _main_way(sample, sample, folder, threads, _Clock())
         clock = _Clock()
@@ -94,7 +94,7 @@ def stages(train: str, test: str, sample: str, threads: int) -> Stages:
 
 
 class _Clock:
-    """Seconds and the most memory of stages that follow each other."""
+    """A clock for stages that follow each other: their seconds and their most memory."""
 
     def __init__(self) -> None:
         self.stages: Stages = {}
@@ -106,7 +106,7 @@ class _Clock:
         self.start = time.perf_counter()
 
     def done(self, stage: str) -> None:
-        """A stage ends here. What it is named before adds up."""
+        """End a stage; the seconds of stages of one name add up."""
         seconds, mb = time.perf_counter() - self.start, (peak_memory() - self.base) / 2**20
         before = self.stages.get(stage, (0.0, 0.0))
         self.stages[stage] = before[0] + seconds, max(before[1], mb)
@@ -114,7 +114,7 @@ class _Clock:
 
 
 def _main_way(train: str, test: str, folder: str, threads: int, clock: _Clock) -> None:
-    """What `chromatic encode` does, from files to files."""
+    """Do what `chromatic encode` does, from files to files."""
     from chromatic.data import Reader
     from chromatic.data.reader import Dataset
     from chromatic.data.vocabulary import learn
@@ -142,7 +142,7 @@ def _main_way(train: str, test: str, folder: str, threads: int, clock: _Clock) -
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """The power of the size that the values follow best: least squares on logarithms.
+    """Return the power of the size that fits the values best: least squares on logarithms.
 
     >>> round(exponent([1, 2, 4, 8], [3, 6, 12, 24]), 6)
     1.0
@@ -152,7 +152,7 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 def exponents(points: Sequence[Point]) -> dict[str, tuple[float, float]]:
-    """For each stage the exponents of seconds and of memory against the nonzeros."""
+    """Return the exponents of seconds and of memory against the nonzeros, for each stage."""
     many, _ = _split(points)
     sizes = [float(point.size.nonzeros) for point in many]
     return {
@@ -165,12 +165,12 @@ def exponents(points: Sequence[Point]) -> dict[str, tuple[float, float]]:
 
 
 def _split(points: Sequence[Point]) -> tuple[Sequence[Point], Point | None]:
-    """The row of sizes, and the largest with one thread where it is there."""
+    """Return the points of all sizes, and that of one thread where there is one."""
     return points[: len(SHARES)], points[len(SHARES)] if len(points) > len(SHARES) else None
 
 
 def lines(points: Sequence[Point]) -> Iterator[str]:
-    """Seconds and memory of each stage at each size, their exponents, and what threads bring."""
+    """Return a table: seconds and memory of each stage at each size, exponents, speed-up."""
     many, alone = _split(points)
     powers = exponents(points)
     for k, (what, form) in enumerate(
@@ -190,7 +190,7 @@ def lines(points: Sequence[Point]) -> Iterator[str]:
 
 
 def draw(points: Sequence[Point], path: str) -> None:
-    """Seconds and memory against nonzeros, both by logarithms."""
+    """Draw seconds and memory against nonzeros, on logarithmic axes."""
     from chromatic.report.figures import BLUE, GRAY, GREEN, ORANGE, RED, panels, plain_numbers
 
     many, _ = _split(points)
@@ -209,7 +209,7 @@ def draw(points: Sequence[Point], path: str) -> None:
 
 
 def records(points: Sequence[Point]) -> Iterator[dict[str, Any]]:
-    """What was measured, as it is kept: one record for each stage at each size."""
+    """Return a record to keep for each stage at each size."""
     facts, powers = machine(), exponents(points)
     for point in points:
         for stage, (seconds, mb) in point.stages.items():

@@ -57,7 +57,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Measured:
-    """The best of several runs: seconds, the memory that it took on top of what it held before."""
+    """The best of several runs: the seconds, and the memory on top of what was held before."""
 
     what: str
     seconds: float
@@ -78,7 +78,7 @@ class Measured:
 
 
 def race(contenders: Sequence[Contender], runs: int, say: Say) -> list[Measured]:
-    """Measure contenders, the best of `runs` each; a peer that cannot run is left out, and it is said."""
+    """Measure contenders, the best of `runs` each; leave out a peer that cannot run, and say so."""
     with ExitStack() as stack:
         ready: list[tuple[Contender, Callable[[], Figures], list[Figures]]] = []
         for contender in contenders:
@@ -122,7 +122,7 @@ def _with_ratios(results: list[Measured]) -> list[Measured]:
 
 
 class _Failed(Exception):
-    """A child could not do what it was to do."""
+    """A child process failed."""
 
 
 def _leave_out(contender: Contender, error: _Failed, say: Say) -> None:
@@ -133,7 +133,7 @@ def _leave_out(contender: Contender, error: _Failed, say: Say) -> None:
 
 @contextmanager
 def _child(contender: Contender) -> Iterator[Callable[[], Figures]]:
-    """A process that has prepared; each call is a run in it."""
+    """Start a process that prepares; give a function that does one run in it."""
     context = get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, contender), daemon=True)
@@ -177,7 +177,7 @@ def _serve(connection: Any, contender: Contender) -> None:
 
 
 def measured(run: Run) -> Figures:
-    """The seconds of a run, and by how much the memory of this process grew at most."""
+    """Return the seconds of a run, and by how much the memory of this process grew at most."""
     forget_peak()
     before, start = used_memory(), time.perf_counter()
     told = run()
@@ -189,7 +189,7 @@ def measured(run: Run) -> Figures:
 
 
 def in_child(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function of a module returns, called in a process of its own."""
+    """Call a function of a module in a process of its own, and return its result."""
     from concurrent.futures import ProcessPoolExecutor
 
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
@@ -215,7 +215,7 @@ def status_mb(key: str, process: int) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What figures depend on: cores, processor, memory, versions."""
+    """Return what figures depend on: cores, processor, memory, versions."""
     import platform
     from datetime import UTC, datetime
     from importlib.metadata import PackageNotFoundError, version

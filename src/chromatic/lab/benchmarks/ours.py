@@ -1,4 +1,4 @@
-"""What we take: each function prepares, and returns what is timed."""
+"""What is measured of us: each function prepares, and returns what is timed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def quantized(path: str, categories: int, quantizer: str) -> Run:
 
 
 def made_up(categories: int, n_colors: int = 22, seed: int = 0) -> tuple[Any, Any]:
-    """A coloring, and packed counts with a tail heavier than that of names, with rates of all kinds."""
+    """Return a coloring, and packed counts of a heavy tail with rates of all kinds."""
     from chromatic.coloring import Request
     from chromatic.coloring.coloring import coloring_of
     from chromatic.encoding.statistics import packed
@@ -115,13 +115,13 @@ def learned(path: str, threads: int) -> Run:
 
 
 def encoded(path: str, threads: int) -> Run:
-    """Rows that are read already to columns."""
+    """Encode rows that are read already."""
     data, fitted = _fitted(path, threads)
     return lambda: fitted.encoding.encode(data.rows, threads)
 
 
 def written(path: str, threads: int) -> Run:
-    """Rows that are read already to columns, to svmlight text."""
+    """Encode rows that are read already, and write the columns as svmlight text."""
     from chromatic.data.writers import write_text
 
     data, fitted = _fitted(path, threads)
@@ -136,7 +136,7 @@ def written(path: str, threads: int) -> Run:
 
 
 def transformed(path: str, threads: int, most: int) -> Run:
-    """Lists of strings to columns, by the estimator."""
+    """Encode lists of strings by the estimator."""
     from chromatic import ChromaticEncoder
 
     rows, labels = token_lists(path, most)
@@ -157,7 +157,7 @@ def job(path: str, test: str, threads: int) -> Run:
 
 
 def one(path: str, most: int) -> Run:
-    """Rows of strings by `encode_one`, one by one."""
+    """Encode rows of strings one by one by `encode_one`."""
     from chromatic import ChromaticEncoder
 
     rows, labels = token_lists(path, most)
@@ -166,7 +166,7 @@ def one(path: str, most: int) -> Run:
 
 
 def one_of_fields(path: str, rows: int, fields: int, most: int) -> Run:
-    """Made-up rows of a value for each of some fields by `encode_one`; the file plays no part."""
+    """Encode made-up rows, a value for each field, by `encode_one`; the file plays no part."""
     from chromatic import ChromaticEncoder
 
     random = np.random.default_rng(0)
@@ -178,7 +178,7 @@ def one_of_fields(path: str, rows: int, fields: int, most: int) -> Run:
 
 
 def one_by_one(function: Callable[[Any], Any], rows: Sequence[Any]) -> Figures:
-    """The median seconds of a call, and microseconds at the 99th percentile."""
+    """Return the median seconds of a call, and the microseconds at the 99th percentile."""
     times = np.empty(len(rows))
     for i, row in enumerate(rows):
         start = time.perf_counter()
@@ -188,17 +188,17 @@ def one_by_one(function: Callable[[Any], Any], rows: Sequence[Any]) -> Figures:
 
 
 def python(path: str, statement: str) -> Run:
-    """An interpreter that runs a statement and ends."""
+    """Start an interpreter that runs a statement and ends."""
     return lambda: process([sys.executable, "-c", statement])
 
 
 def starting(path: str, *arguments: str | None) -> Run:
-    """A command; an argument that is None is a new folder."""
+    """Run a command; an argument of None stands for a new folder."""
     return lambda: command(arguments)
 
 
 def compiling(path: str, *arguments: str | None) -> Run:
-    """A command as in `starting`, with a cache of kernels that is empty."""
+    """Run a command as `starting` does, with an empty cache of kernels."""
 
     def run() -> Figures:
         with tempfile.TemporaryDirectory() as folder:
@@ -208,14 +208,14 @@ def compiling(path: str, *arguments: str | None) -> Run:
 
 
 def command(arguments: Sequence[str | None], **environment: str) -> Figures:
-    """A run of `chromatic`; an argument that is None is a folder that is thrown away."""
+    """Run `chromatic`; an argument of None stands for a folder that is removed afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         called = [folder if argument is None else argument for argument in arguments]
         return process([sys.executable, "-m", "chromatic.cli.main", *called], **environment)
 
 
 def process(called: list[str], **environment: str) -> Figures:
-    """A process from start to end: seconds, the most memory it had, and of that what no file backs."""
+    """Run a process: its seconds, the most memory it had, and of that what no file backs."""
     start = time.perf_counter()
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
@@ -231,7 +231,7 @@ def process(called: list[str], **environment: str) -> Figures:
 
 
 def _watch(child: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Wait until a process ends; the most memory it had, and of that what no file backs.
+    """Wait until a process ends; return the most memory it had, and of that what no file backs.
 
     What the system tells afterwards (`ru_maxrss`) would be too much: it begins with this process's memory.
     Where there is no /proc, both are 0.

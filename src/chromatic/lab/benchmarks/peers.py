@@ -1,4 +1,4 @@
-"""What others take for the same rows. Each function prepares, and returns what is timed."""
+"""What is measured of others, on the same rows: each function prepares, and returns what is timed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lightgbm_dataset(path: str, threads: int) -> Run:
 
 
 def vowpal_wabbit(path: str) -> Run:
-    """One pass of Vowpal Wabbit over the rows as text of its own, a slot for each feature as it comes."""
+    """One pass of Vowpal Wabbit over the rows in its own text format."""
     optional("vowpalwabbit")
     from chromatic.data import Reader
     from chromatic.data.writers import write
@@ -114,7 +114,7 @@ def _all_pairs(rows: Any) -> Any:
 
 
 def _matrix(path: str) -> Any:
-    """All sparse features of a file as LightGBM takes them, and the labels."""
+    """Return all sparse features of a file as LightGBM takes them, and the labels."""
     import numpy as np
     from scipy.sparse import csr_matrix
 
@@ -126,7 +126,7 @@ def _matrix(path: str) -> Any:
 
 
 def _signed(batch: Any) -> Any:
-    """Labels of 1 and -1, as the logistic loss has them."""
+    """Return a batch with labels of 1 and -1, as the logistic loss takes them."""
     from dataclasses import replace
 
     import numpy as np

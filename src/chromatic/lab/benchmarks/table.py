@@ -46,12 +46,12 @@ class Row:
 
 
 def at_least(what: str, limit: float, value: float, note: str = "") -> Row:
-    """A ratio that should be high."""
+    """Return the row of a ratio that should be high."""
     return Row(what, f">= {limit:g}x", f"{value:.2f}x", value >= limit, note)
 
 
 def at_most(what: str, limit: float, value: float, unit: str = "x", note: str = "") -> Row:
-    """A figure that should be low."""
+    """Return the row of a figure that should be low."""
     return Row(what, f"<= {limit:g}{unit}", f"{value:.2f}{unit}", value <= limit, note)
 
 
@@ -167,7 +167,7 @@ def _full_size(folder: str | None) -> Iterator[Row]:
 
 
 def _run_in_full(name: str, rows: int, test_rows: int, folder: str) -> dict[str, float]:
-    """Make a set where it is not there yet, and run the job on it."""
+    """Make a set unless it is there, and run the job on it."""
     from chromatic.lab.datasets.synthetic import make, shape_of
 
     os.makedirs(folder, exist_ok=True)
@@ -223,7 +223,7 @@ def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
 
 
 def _parts(folder: str, there: str) -> tuple[str, str]:
-    """The two files of a folder, decompressed where they need to be."""
+    """Return the two files of a folder, decompressed where needed."""
     parts = []
     for name in ("train.svm", "test.svm"):
         paths = [os.path.join(folder, name + suffix) for suffix in ("", ".xz")]
@@ -235,7 +235,7 @@ def _parts(folder: str, there: str) -> tuple[str, str]:
 
 
 def balanced_against_first_fit(train: str, test: str) -> tuple[float, float]:
-    """How many of first-fit's collisions on test rows balanced has, and how many of its colors."""
+    """Return the collisions on test rows and the colors of balanced, as shares of those of first-fit."""
     from chromatic.coloring import Request, collisions, color
     from chromatic.data import Reader
 
@@ -268,7 +268,7 @@ def _heavy(rows: int, runs: int, say: Say) -> Iterator[Row]:
 
 
 def same_colors(path: str) -> tuple[float, bool]:
-    """Pairs per row, and whether first-fit gives one coloring with the graph and without."""
+    """Return the pairs a row, and whether first-fit gives the same colors with the graph and without."""
     from chromatic.coloring import Request, color, graph, transpose
     from chromatic.data import Reader
 

@@ -38,7 +38,7 @@ class Paths:
 
 
 def cached(data_set: DataSet) -> Paths | None:
-    """Where the rows are, if they have been downloaded."""
+    """Return where the rows are, or None before they are downloaded."""
     folder = cache_folder() / data_set.name
     if _is_split(data_set):
         parts = [path if path.exists() else None for path in _parts(data_set, folder)]
@@ -49,7 +49,7 @@ def cached(data_set: DataSet) -> Paths | None:
 
 
 def get(data_set: DataSet, bar: Bar | None = None) -> Paths:
-    """Download what is missing, check what is there, split it; the paths of the rows."""
+    """Download what is missing, check what is there, split it; return the paths of the rows."""
     folder = cache_folder() / data_set.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def _present(file: File, folder: Path) -> Path | None:
 
 
 def _fetch(data_set: DataSet, file: File, folder: Path, bar: Bar) -> Path:
-    """A file of a data set, downloaded unless it is there and whole."""
+    """Download a file of a data set unless it is there and whole."""
     from chromatic.lab.datasets.download import NotThere, download
 
     base = (os.environ.get("CHROMATIC_DATA_URL") or data_set.base).rstrip("/") + "/"
@@ -129,7 +129,7 @@ def _split(data_set: DataSet, source: Path, parts: tuple[Path, Path], bar: Bar) 
 
 
 def _end_of_line(block: bytes, n: int) -> int:
-    """Where the first n lines of a block end."""
+    """Return where the first n lines of a block end."""
     if n == 0:
         return 0
     return next(itertools.islice(_ends(block), n - 1, None))
@@ -143,7 +143,7 @@ def _ends(block: bytes) -> Iterator[int]:
 
 
 def _lines(path: Path, progress: Any) -> Iterator[bytes]:
-    """The text of a file in blocks; the last line ends as the others do."""
+    """Yield the text of a file in blocks; the last line ends with a newline, too."""
     last = b"\n"
     with opened(str(path), progress) as file:
         while block := file.read(_BLOCK):
@@ -154,7 +154,7 @@ def _lines(path: Path, progress: Any) -> Iterator[bytes]:
 
 
 def _criteo_lines(path: Path, progress: Any) -> Iterator[bytes]:
-    """Criteo's training rows, counts as logarithms, in blocks of whole lines."""
+    """Yield Criteo's training rows in blocks of whole lines, counts as logarithms."""
     import pyarrow as pa
 
     from chromatic.data.tables import read_tables
@@ -175,7 +175,7 @@ def _criteo_lines(path: Path, progress: Any) -> Iterator[bytes]:
 
 
 def _with_logarithms(tables: Iterable[Any]) -> Iterator[bytes]:
-    """Tables in Criteo's layout as text, each count x as sign(x) ln(1 + |x|): a few counts are negative."""
+    """Yield tables in Criteo's layout as text, a count x as sign(x) ln(1 + |x|): a few are negative."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import csv

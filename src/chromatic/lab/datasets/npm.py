@@ -28,7 +28,7 @@ class NamedRows:
 
 
 def load_npm_names() -> tuple[NamedRows, NamedRows]:
-    """Training and test rows of the sample that comes with the package."""
+    """Return the training and test rows of the sample that comes with the package."""
     packed = resources.files("chromatic.lab.datasets").joinpath("npm_names.tsv.xz").read_bytes()
     parts = {"train": NamedRows([], []), "test": NamedRows([], [])}
     for line in lzma.decompress(packed).decode().splitlines():
@@ -39,7 +39,7 @@ def load_npm_names() -> tuple[NamedRows, NamedRows]:
 
 
 def features(name: str) -> list[str]:
-    """The words of a name, their pairs and the scope.
+    """Return the words of a name, their pairs and the scope.
 
     >>> features("@types/reactDom2")
     ['@types', 'react', 'dom', '2', 'react+dom', 'react+2', 'dom+2']

@@ -111,7 +111,7 @@ DATASETS = {
 
 
 def data_set_of(name: str) -> DataSet:
-    """A data set by name.
+    """Return a data set by name.
 
     >>> data_set_of("kddb").train_rows
     19264097

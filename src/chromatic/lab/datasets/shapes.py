@@ -43,7 +43,7 @@ class Sizes:
     most: int
 
     def table(self) -> npt.NDArray[np.uint16]:
-        """SIZES sizes in ascending order, each as likely as another."""
+        """Return SIZES equally likely sizes in ascending order."""
         from scipy.special import gammaincinv
 
         if not self.deviation:
@@ -86,7 +86,7 @@ class Shape:
 
 
 def zipf(mass: float, n: int, exponent: float = 1.0) -> tuple[float, ...]:
-    """Chances of n features that sum to a mass, by Zipf's law.
+    """Return the chances of n features by Zipf's law, which sum to a mass.
 
     >>> zipf(0.75, 2)
     (0.5, 0.25)
@@ -96,7 +96,7 @@ def zipf(mass: float, n: int, exponent: float = 1.0) -> tuple[float, ...]:
 
 
 def _fields(n: int, lowest: int, highest: int, noise: float, mass: float) -> tuple[Field, ...]:
-    """Fields of one feature: in turn with no fixed features, with a mass of them, with twice the mass."""
+    """Return fields of one feature: in turn with no fixed ones, a mass of them, and twice the mass."""
     return tuple(Field(lowest, highest, noise, zipf(i % 3 * mass, 100 * (i % 3 > 0))) for i in range(n))
 
 

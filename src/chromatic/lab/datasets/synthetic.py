@@ -48,7 +48,7 @@ _DENSE, _WEIGHT = U64(0xE7037ED1A0B428DB), U64(0x8EBC6AF09C88C6E3)
 
 
 def shape_of(name: str) -> Shape:
-    """A shape by name.
+    """Return a shape by name.
 
     >>> shape_of("kdda").paper.colors
     103
@@ -84,7 +84,7 @@ def text(
     threads: int = 1,
     piece: int = ROWS_PER_PIECE,
 ) -> Iterator[memoryview]:
-    """Rows first to first + rows as svmlight text, in pieces of whole lines.
+    """Yield rows first to first + rows as svmlight text, in pieces of whole lines.
 
     >>> b"".join(text(shape_of("kdd12"), 1)).split()[0]
     b'0'
@@ -112,7 +112,7 @@ def check_rows(rows: int, first: int = 0, seed: int = 0) -> None:
 
 
 def expected_bytes(shape: Shape, rows: int, first: int = 0, seed: int = 0) -> int:
-    """About how long the text of rows is, from a few in the middle."""
+    """Estimate how long the text of rows is, from a few in the middle."""
     sample = min(rows, 200)
     return rows * sum(map(len, text(shape, sample, first + (rows - sample) // 2, seed))) // sample
 
@@ -133,7 +133,7 @@ class Tables:
     @classmethod
     @cache
     def of(cls, shape: Shape) -> Tables:
-        """The tables of a shape; dense features have the first numbers, fixed ones the next."""
+        """Make the tables of a shape; dense features have the first numbers, fixed ones the next."""
         n = len(shape.fields)
         values, slots = np.empty((n, SHARES), np.int64), np.zeros((n, LEVELS), np.int64)
         sizes = np.ones((n, SIZES), np.uint16)
@@ -173,7 +173,7 @@ class Tables:
 
 
 def _levels(lowest: int, highest: int, n: int) -> npt.NDArray[np.int64]:
-    """n levels, each from the lowest to the highest as often as another."""
+    """Return n levels from the lowest to the highest, each as often as another."""
     return lowest + np.arange(n) * (highest + 1 - lowest) // n
 
 
@@ -209,7 +209,7 @@ def _write_rows(span, seed, drawn_by, scratch, out):  # type: ignore[no-untyped-
 
 @kernel
 def _draw_features(row, time, seed, drawing, features):  # type: ignore[no-untyped-def]
-    """The sparse features of a row, unsorted, some perhaps twice; how many."""
+    """Draw the sparse features of a row, unsorted, some perhaps twice; return how many."""
     contexts, values, sizes, odds, slots, numbers = drawing
     chance = mix(row + _CONTEXT)
     level = contexts[np.int64(chance & U64(SHARES - 1))]
@@ -245,7 +245,7 @@ def _draw_features(row, time, seed, drawing, features):  # type: ignore[no-untyp
 
 @inlined
 def _moment(time, chance):  # type: ignore[no-untyped-def]
-    """A moment up to a time: any, or now and then a recent one, most often soon before."""
+    """Return a moment up to a time: any, or now and then a recent one."""
     if (chance >> U64(56)) < _RECENT:
         lag = np.int64((chance >> U64(16)) & U64(_EPOCH - 1))
         return abs(time - (lag >> np.int64((chance >> U64(48)) & U64(15))))
@@ -254,7 +254,7 @@ def _moment(time, chance):  # type: ignore[no-untyped-def]
 
 @kernel
 def _write_dense(row, dense, label, out, at):  # type: ignore[no-untyped-def]
-    """The dense features of a row; where they end, and what they add to the label's score."""
+    """Write the dense features of a row; return where they end and what they add to the label's score."""
     score = label[0]
     for i in range(len(dense)):
         chance = mix(row + U64(i + 1) * _DENSE)
@@ -280,7 +280,7 @@ def _write_dense(row, dense, label, out, at):  # type: ignore[no-untyped-def]
 
 @kernel
 def _write_number(number, out, at):  # type: ignore[no-untyped-def]
-    """A number's decimal digits; where they end."""
+    """Write the decimal digits of a number; return where they end."""
     end = at + 1
     limit = np.int64(10)
     while number >= limit:
@@ -294,5 +294,5 @@ def _write_number(number, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def _weight(feature):  # type: ignore[no-untyped-def]
-    """A feature's weight, uniform from -1 to 1."""
+    """Return a feature's weight, uniform from -1 to 1."""
     return np.float64(mix(U64(feature) * _WEIGHT) >> U64(11)) * 2.0**-52 - 1.0

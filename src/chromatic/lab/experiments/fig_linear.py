@@ -28,7 +28,7 @@ def run(data: Data, results: Results) -> list[Record]:
 
 
 def columns_needed(losses: Mapping[int, float], loss: float) -> float:
-    """The columns that reach a loss, read between budgets on a logarithmic axis; infinite if none do.
+    """Return the columns that reach a loss, interpolated on a logarithmic axis; infinite if none do.
 
     >>> round(columns_needed({1024: 0.5, 4096: 0.3}, 0.4))
     2048
@@ -55,7 +55,7 @@ def _losses(findings: Findings) -> dict[str, dict[int, float]]:
 
 
 def _times_fewer(findings: Findings) -> list[tuple[str, str, float, float | str]]:
-    """CL's encoder, the other, the loss of CL's fewest columns, and how many times more the other needs."""
+    """Return two encoders, the loss of the first with the fewest columns, and the factor for the second."""
     losses, fewest = _losses(findings), BUDGETS[0]
     told = []
     for encoder in ("cl-sm-paper", "cl-sm"):

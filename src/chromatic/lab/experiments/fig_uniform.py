@@ -16,7 +16,7 @@ from chromatic.report.figures import draw_collisions
 
 
 def run(data: Data, results: Results) -> list[Record]:
-    """Color in every way, over the pairs seen as often as needs the fewest colors, and count collisions."""
+    """Color in every way at the k that needs the fewest colors, and count collisions."""
 
     def compute() -> list[Record]:
         train, test = data.coded()

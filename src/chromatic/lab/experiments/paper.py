@@ -46,7 +46,7 @@ _NETWORKS = {
 
 
 def figures_of(data_set: str | None) -> Figures | None:
-    """What the tables of data sets and graphs say of a set; None where the paper has not the set.
+    """Return what the paper's tables say of a set; None where the paper does not have it.
 
     >>> figures_of("kdd12").colors
     22
@@ -55,7 +55,7 @@ def figures_of(data_set: str | None) -> Figures | None:
 
 
 def network_loss(data_set: str | None, learner: str, encoder: str) -> float | None:
-    """The test log loss of a learner on an encoder's columns.
+    """Return the paper's test log loss of a learner on an encoder's columns.
 
     >>> network_loss("kddb", "nfm", "CL+SM")
     0.271
