@@ -15,8 +15,9 @@ from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.model import Model
-from chromatic.modelfile import checksum_of, load, save
+from chromatic.modelfile import VERSION, checksum_of, load, save
 from chromatic.parameters import Settings
+from chromatic.registry import ENCODINGS, encoding_class
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.random(300) < 0.4
@@ -164,8 +165,20 @@ def test_files_of_every_version_load_for_ever_and_encode_as_they_did(path):
 
 
 def test_there_is_a_kept_file_of_every_kind_of_encoding():
-    kinds = {type(load(path).encoding).__name__ for path in KEPT}
-    assert kinds == {"SubmodularEncoding", "TargetEncoding", "FrequencyEncoding"} and len(KEPT) == 7
+    for version in range(1, VERSION + 1):
+        of_version = [path for path in KEPT if f".v{version}." in path.name]
+        kinds = {load(path).encoding.name for path in of_version}
+        assert kinds == {encoding_class(name).name for name in ENCODINGS} and len(of_version) == 7
+
+
+def test_a_file_of_version_1_is_saved_as_one_of_this_version(tmp_path):
+    for path in KEPT:
+        if ".v1." in path.name:
+            model = load(path)
+            save(model, tmp_path / "again.chroma")
+            again = load(tmp_path / "again.chroma")
+            assert again.input == model.input == Input("rows") and again.parameters == model.parameters
+            assert again.encoding.column_names(str) == model.encoding.column_names(str)
 
 
 def packed(header, content=b""):
