@@ -14,7 +14,7 @@ import chromatic
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
-from chromatic.model import Model
+from chromatic.model import Input, Model
 from chromatic.modelfile import VERSION, checksum_of, load, save
 from chromatic.parameters import Settings
 from chromatic.registry import ENCODINGS, encoding_class

@@ -38,21 +38,13 @@ def test_the_docstring_says_the_table_s_sentence_type_and_default(name):
     kind, sentence = documented()[name]
     one = BY_PYTHON[name]
     assert sentence == one.sentence
-    assert kind.endswith(
-        f"default={str(one.default) if not isinstance(one.default, str) else repr(one.default)}".replace(
-            "'", '"'
-        )
-    )
+    assert kind.endswith(f"default={one.default!r}".replace("'", '"'))
     assert all(f'"{choice}"' in kind for choice in one.choices)
 
 
 def test_commands_have_every_parameter():
-    done = subprocess.run(
-        [sys.executable, "-m", "chromatic.cli.main", "fit", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-m", "chromatic.cli.main", "fit", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     text = words(done.stdout)
     for one in PARAMETERS:
         if one.name != "verbose":  # a flag of `chromatic` itself
