@@ -73,7 +73,7 @@ def test_uniform_colorings_encode_and_choose_as_many_colors_as_they_need(data, e
     settings = Settings(200, encoding, coloring="uniform", min_edge_count=3)
     one, two = (fit(train, labels, settings, threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.encoding.coloring.colors, two.encoding.coloring.colors)
-    assert one.encoding.coloring.fit == "uniform" and one.training.to_csr().shape[0] == 4000
+    assert one.encoding.coloring.strategy == "uniform" and one.training.to_csr().shape[0] == 4000
 
 
 def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_do(data):
@@ -101,7 +101,7 @@ def test_the_paper_s_setting_emits_a_column_of_every_color(data):
     train, labels = data
     fitted = fit(train, labels, Settings.paper(100))
     n_colors = fitted.encoding.coloring.n_colors
-    assert fitted.encoding.coloring.fit == "first-fit" and n_colors <= 50
+    assert fitted.encoding.coloring.strategy == "first-fit" and n_colors <= 50
     assert (np.diff(fitted.training.indptr) == n_colors).all()
     assert fitted.training.n_columns <= 100
     assert (np.diff(fitted.training.columns.reshape(4000, n_colors), axis=1) > 0).all()
