@@ -73,15 +73,15 @@ RANKED = 192  # the longest slice that is sorted by ranks
 
 
 @inlined
-def rank_into(found, n, out, at):  # type: ignore[no-untyped-def]
-    """Put the first n elements of found, which are distinct, into out[at:at + n] in ascending order.
+def rank_into(elements, n, out, at):  # type: ignore[no-untyped-def]
+    """Put the first n elements, which are distinct, into out[at:at + n] in ascending order.
 
     The place of one is the number of smaller ones: quadratic, but without a branch, several at a time.
     """
     for i in range(n):
-        x, rank = found[i], np.uint32(0)
+        x, rank = elements[i], np.uint32(0)
         for j in range(n):
-            rank += np.uint32(found[j] < x)
+            rank += np.uint32(elements[j] < x)
         out[at + np.int64(rank)] = x
 
 

@@ -118,6 +118,8 @@ def test_graph_draws_uniform_colorings_and_tells_their_price(clicks):
         (["--max-k", 0], "max_k is 0; expected 1 to 65,534"),
         (["--coloring", "uniform", "--max-colors", 3], "max_colors is 3; expected "),
         (["--min-edge-count", 0], "min_edge_count is 0; expected a whole number from 1"),
+        (["--coloring", "best"], "--coloring is 'best'; expected balanced, first-fit"),
+        (["--export", "graph.txt"], "graph.txt: a graph is not written to such a file; expected a name"),
         (["--max-k", 2, "--delta", 0.7], "delta is 0.7; expected more than 0 and at most 0.6065"),
         (["--order", "name"], "--order is 'name'; expected count, degree, largest-first or smallest-last"),
         (["--plots", "train.tokens"], "train.tokens: is a file; expected a folder"),

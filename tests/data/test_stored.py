@@ -33,18 +33,18 @@ def test_what_is_stored_is_what_is_read(tmp_path, name, options):
     options = {**options, "keep_fields": name == "table.csv"}
     expected = Reader().read(path, **options)
     memory = MemoryLimit(1 << 40, tmp_path, tmp_path)
-    found = read_stored(Reader(chunk_size=300), [str(path)], memory, **options)
-    rows = found.rows.load()
-    assert found.rows.counts.tolist() == expected.vocabulary.counts.tolist()
-    assert found.left_out == expected.left_out
-    assert found.vocabulary.fingerprint == expected.vocabulary.fingerprint
+    data = read_stored(Reader(chunk_size=300), [str(path)], memory, **options)
+    rows = data.rows.load()
+    assert data.rows.counts.tolist() == expected.vocabulary.counts.tolist()
+    assert data.left_out == expected.left_out
+    assert data.vocabulary.fingerprint == expected.vocabulary.fingerprint
     for part in ("counts", "dense_keys", "fields"):
-        ours, theirs = getattr(found.vocabulary, part), getattr(expected.vocabulary, part)
+        ours, theirs = getattr(data.vocabulary, part), getattr(expected.vocabulary, part)
         assert (ours is None and theirs is None) or ours.tolist() == theirs.tolist()
-    assert found.vocabulary.field_names == expected.vocabulary.field_names
-    assert found.vocabulary.dense_names == expected.vocabulary.dense_names
+    assert data.vocabulary.field_names == expected.vocabulary.field_names
+    assert data.vocabulary.dense_names == expected.vocabulary.dense_names
     names = expected.vocabulary.names
-    assert (found.vocabulary.names.tolist() if names else None) == (names.tolist() if names else None)
+    assert (data.vocabulary.names.tolist() if names else None) == (names.tolist() if names else None)
     for part in ("indptr", "codes", "dense"):
         assert getattr(rows, part).dtype == getattr(expected.rows, part).dtype
         assert getattr(rows, part).tolist() == getattr(expected.rows, part).tolist()
@@ -59,8 +59,8 @@ def test_files_are_parsed_once_and_again_when_they_change(tmp_path):
     cache = tmp_path / "cache"
 
     def place():
-        [found] = cache.iterdir()
-        return found
+        [folder] = cache.iterdir()
+        return folder
 
     first = parse(Reader(), [str(path)], cache)
     written = os.stat(place() / "batches").st_ino

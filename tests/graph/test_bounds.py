@@ -48,14 +48,14 @@ def test_what_the_theorem_does_not_cover_is_refused(call, message):
 def test_npm_has_the_figures_of_the_authors(npm):
     train = Reader().read(npm / "train.svm.xz", keep_names=False)
     test = Reader().read(npm / "test.svm.xz", vocabulary=train.vocabulary).rows
-    found = study(train.rows, 2, test=test, threads=2)
-    assert found.per_k["edges"][0] == 15_962_048
-    assert found.per_k["max_degree"] == [204_627, 35_757]
-    assert found.per_k["avg_degree"] == pytest.approx([20.288, 2.654], abs=0.0005)
-    first = {name: series[0] for name, series in found.per_k.items()}
+    studied = study(train.rows, 2, test=test, threads=2)
+    assert studied.per_k["edges"][0] == 15_962_048
+    assert studied.per_k["max_degree"] == [204_627, 35_757]
+    assert studied.per_k["avg_degree"] == pytest.approx([20.288, 2.654], abs=0.0005)
+    first = {name: series[0] for name, series in studied.per_k.items()}
     assert first["good_turing"] == pytest.approx(18.44, abs=0.005)
     assert first["new_edges"] == pytest.approx(18.40, abs=0.005)
     assert first["new_edges_seen"] == pytest.approx(7.35, abs=0.005)
     assert first["good_turing_seen"] == pytest.approx(7.385, abs=0.005)
-    assert (found.filtered["held_out"][0], found.filtered["max_degree"][0]) == (1893, 946)
-    assert found.filtered["good_turing"] == pytest.approx(found.filtered["new_edges"], rel=0.01)
+    assert (studied.filtered["held_out"][0], studied.filtered["max_degree"][0]) == (1893, 946)
+    assert studied.filtered["good_turing"] == pytest.approx(studied.filtered["new_edges"], rel=0.01)

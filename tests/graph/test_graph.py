@@ -79,18 +79,18 @@ def test_filtered_figures_leave_out_what_is_held_out_for_each_k(lists, max_k, ot
     test = Reader().read(others, vocabulary=data.vocabulary).rows
     features = st.sets(st.integers(0, max(0, rows.n_features - 1)), max_size=min(6, rows.n_features))
     held = {k: np.array(sorted(draw.draw(features)), np.int64) for k in range(1, max_k + 1)}
-    found = count_filtered(rows, held, test=test, threads=2)
+    filtered = count_filtered(rows, held, test=test, threads=2)
     numbers = {int(data.vocabulary.name(v)): v for v in range(rows.n_features)}
     coded = [{numbers.get(v, -1 - v) for v in row} for row in others]
     for i, k in enumerate(held):
         without = set(held[k].tolist())
-        assert found.good_turing[i] == naive.good_turing(row_sets, k, without)
+        assert filtered.good_turing[i] == naive.good_turing(row_sets, k, without)
         seen = sum(naive.new_pairs(row & set(numbers.values()), row_sets, k, without) for row in coded)
-        assert found.test_seen[i] == seen
+        assert filtered.test_seen[i] == seen
         new = sum(naive.new_pairs(row, row_sets, k, without) for row in coded)
-        assert found.test_seen[i] + found.test_unseen[i] == new
+        assert filtered.test_seen[i] + filtered.test_unseen[i] == new
         several = naive.good_turing(row_sets, k, without, known_only=True)
-        assert found.good_turing_seen[i] == several
+        assert filtered.good_turing_seen[i] == several
 
 
 @given(lists, ks, st.sets(st.integers(0, 12)))
@@ -128,15 +128,15 @@ def test_orders_take_the_largest_first_and_the_smallest_last(lists, k):
     for i, v in enumerate(order):
         left = set(order[i:])
         assert len(neighbors[v] & left) == naive.largest_degree(neighbors, left)
-    found = smallest_last(rows, k)
-    order = found.order.tolist()
+    last = smallest_last(rows, k)
+    order = last.order.tolist()
     assert sorted(order) == list(range(rows.n_features))
     degrees = []
     for i, v in enumerate(order):
         left = set(order[: i + 1])
         degrees.append(len(neighbors[v] & left))
         assert degrees[-1] == min(len(neighbors[u] & left) for u in left)
-    assert found.degeneracy == max(degrees, default=0)
+    assert last.degeneracy == max(degrees, default=0)
 
 
 @given(lists, ks, st.sampled_from([1, 3]))
@@ -144,12 +144,12 @@ def test_filters_over_a_stream_give_the_same_graph(lists, k, n_batches):
     rows, _ = read(lists)
     cuts = np.linspace(0, rows.n_rows, n_batches + 1).astype(int)
     batches = [slice_of(rows, a, b) for a, b in pairwise(cuts)]
-    found = thin_stream(lambda: batches, k, 300, n_features=rows.n_features)
+    streamed = thin_stream(lambda: batches, k, 300, n_features=rows.n_features)
     expected = thin(rows, k)
-    np.testing.assert_array_equal(found.graph.indptr, expected.indptr)
-    np.testing.assert_array_equal(found.graph.neighbors, expected.neighbors)
-    np.testing.assert_array_equal(found.graph.counts, expected.counts)
-    assert found.survivors - found.added == expected.n_edges
+    np.testing.assert_array_equal(streamed.graph.indptr, expected.indptr)
+    np.testing.assert_array_equal(streamed.graph.neighbors, expected.neighbors)
+    np.testing.assert_array_equal(streamed.graph.counts, expected.counts)
+    assert streamed.survivors - streamed.added == expected.n_edges
 
 
 def slice_of(rows, first, stop):
@@ -170,17 +170,17 @@ def test_filters_add_no_more_edges_than_asked(rate):
     rows, _ = read(drawn(400, 0))
     pairs = int(rows.pairs_per_row * rows.n_rows)
     for k in (1, 2, 3):
-        found = thin_stream(lambda: [rows], k, pairs, n_features=rows.n_features, false_positive=rate)
-        assert found.error <= rate
-        assert abs(found.rarer + found.graph.n_edges - count(rows).n_edges) <= rate * pairs
+        streamed = thin_stream(lambda: [rows], k, pairs, n_features=rows.n_features, false_positive=rate)
+        assert streamed.error <= rate
+        assert abs(streamed.rarer + streamed.graph.n_edges - count(rows).n_edges) <= rate * pairs
 
 
 def test_filters_too_small_add_edges_and_lose_none():
     rows, _ = read(drawn(400, 0))
-    found = thin_stream(lambda: [rows], 2, 200, n_features=rows.n_features, false_positive=0.3)
+    streamed = thin_stream(lambda: [rows], 2, 200, n_features=rows.n_features, false_positive=0.3)
     expected = thin(rows, 2)
-    assert found.added > 1000 and found.error > 0.3
-    np.testing.assert_array_equal(found.graph.neighbors, expected.neighbors)
+    assert streamed.added > 1000 and streamed.error > 0.3
+    np.testing.assert_array_equal(streamed.graph.neighbors, expected.neighbors)
 
 
 def test_counts_saturate_in_the_thinned_graph(monkeypatch):

@@ -16,11 +16,13 @@ from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed
 from chromatic.graph.order import ordered
 from chromatic.graph.thinned import Graph, thin
+from chromatic.graph.walk import BYTES_OF_PIECE
 
 
 def bytes_needed(size: Size, request: Request, n_edges: int) -> int:
-    """Return the bytes of the rows, their transpose, a graph of so many edges, and tables by color."""
-    return 8 * size.n_entries + 8 * size.n_rows + 100 * size.n_features + 12 * n_edges + (1 << 24)
+    """Return the bytes of the rows, their transpose, and a graph of so many edges, built on one thread."""
+    of_rows = 8 * size.n_entries + 8 * size.n_rows
+    return of_rows + 100 * size.n_features + 12 * n_edges + BYTES_OF_PIECE
 
 
 def color(rows: Rows, request: Request, transposed: Transposed, threads: int = 1) -> Coloring:

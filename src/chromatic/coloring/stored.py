@@ -35,11 +35,10 @@ Integers = npt.NDArray[np.int64]
 
 def bytes_needed(rows: StoredRows, request: Request) -> int:
     """Return the fewest bytes with which stored rows can be colored."""
-    most = int(rows.counts.max(initial=0))  # a feature is colored at once
     words = request.words(rows.largest_nnz)
     if request.fields is not None:
-        return SPARE + _bytes_of_bitsets(rows, words) + 4 * most
-    return SPARE + _bytes_of_indptr(rows) + _bytes_sent(words) + _bytes_of_entry(words) * most
+        return _bytes_by_bitsets(rows, words)
+    return min(_bytes_by_bitsets(rows, words), _bytes_by_links(rows, words))
 
 
 def color(rows: StoredRows, request: Request) -> Coloring:
@@ -51,38 +50,39 @@ def _color(rows: StoredRows, request: Request) -> Coloring:
     indptr = np.concatenate(([0], np.cumsum(rows.counts)))
     greedy = Greedy(np.arange(rows.n_features), request)
     words = request.words(rows.largest_nnz)
-    room = rows.memory.left() - SPARE
-    of_transposed = room - _bytes_of_bitsets(rows, words)
-    if of_transposed >= 4 * int(rows.counts.max(initial=0)):
-        color_by_bitsets(rows, indptr, greedy, of_transposed // 4)
+    left, most = rows.memory.left(), _most_rows(rows)
+    beyond = left - _bytes_by_bitsets(rows, words)
+    if beyond >= 0:
+        color_by_bitsets(rows, indptr, greedy, most + beyond // 4)
         return greedy.coloring(rows.largest_nnz, rows.vocabulary)
-    if request.fields is not None:
-        rows.memory.check(bytes_needed(rows, request), "coloring beside fields")
-    room -= _bytes_of_indptr(rows)
-    most = int(rows.counts.max(initial=0))
+    what = "coloring" if request.fields is None else "coloring beside fields"
+    rows.memory.check(bytes_needed(rows, request), what)
     while True:
-        each, sent = _bytes_of_entry(words), _bytes_sent(words)
-        rows.memory.check(SPARE + _bytes_of_indptr(rows) + sent + each * most, "coloring")
-        if color_by_links(rows, indptr, greedy, words, (room - sent) // each):
+        rows.memory.check(_bytes_by_links(rows, words), what)
+        entries = most + (left - _bytes_by_links(rows, words)) // _bytes_of_entry(words)
+        if color_by_links(rows, indptr, greedy, words, entries):
             return greedy.coloring(rows.largest_nnz, rows.vocabulary)
         words *= 2
         greedy = Greedy(greedy.features, request)
 
 
-def _bytes_of_bitsets(rows: StoredRows, words: int) -> int:
-    return 8 * rows.n_rows * words * (1 if words == 1 else 2)  # two while they are widened
+def _most_rows(rows: StoredRows) -> int:
+    return int(rows.counts.max(initial=0))  # of one feature, which is colored at once
 
 
-def _bytes_of_indptr(rows: StoredRows) -> int:
-    return 8 * (rows.n_features + 1)
+def _bytes_by_bitsets(rows: StoredRows, words: int) -> int:
+    """A bitset a row, two while they are widened, and one transposed feature."""
+    return SPARE + 8 * rows.n_rows * words * (1 if words == 1 else 2) + 4 * _most_rows(rows)
+
+
+def _bytes_by_links(rows: StoredRows, words: int) -> int:
+    """Where features begin, bitsets on their way to a file, and the entries of one feature."""
+    sent = SENT_AT_ONCE * (8 * words + 24)
+    return SPARE + 8 * (rows.n_features + 1) + sent + _bytes_of_entry(words) * _most_rows(rows)
 
 
 def _bytes_of_entry(words: int) -> int:
     return 8 * words + 8  # a bitset and a link
-
-
-def _bytes_sent(words: int) -> int:
-    return SENT_AT_ONCE * (8 * words + 24)
 
 
 def color_by_bitsets(rows: StoredRows, indptr: Integers, greedy: Greedy, entries: int) -> None:

@@ -25,6 +25,7 @@ from chromatic.graph.bounds import Bound, bound
 from chromatic.graph.order import HeldOut, hold_out
 from chromatic.graph.pairs import count, count_filtered
 from chromatic.graph.thinned import Graph, thin
+from chromatic.graph.walk import BYTES_OF_PIECE
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,12 @@ class Uniform:
 
 
 def bytes_needed(size: Size, request: Request, n_edges: int) -> int:
-    """Return the bytes of the rows, their transpose, a graph of so many edges, and the chain's arrays."""
-    return 8 * size.n_entries + 8 * size.n_rows + 150 * size.n_features + 12 * n_edges
+    """Return the bytes of the rows, their transpose, a graph of so many edges, and the chain's arrays.
+
+    What is remembered of neighbors while features are held out takes as much as the rows.
+    """
+    of_rows = 16 * size.n_entries + 8 * size.n_rows
+    return of_rows + 150 * size.n_features + 12 * n_edges + BYTES_OF_PIECE
 
 
 def color_uniform(

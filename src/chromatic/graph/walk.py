@@ -23,6 +23,7 @@ from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
 
 PIECE = 1 << 21  # pairs counted at a time
+BYTES_OF_PIECE = 24 * PIECE  # while its edges are copied out
 
 Integers = npt.NDArray[np.int64]
 Edges = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
