@@ -32,7 +32,10 @@ def evaluate(
     limits: options.Limits,
     encoder: Annotated[
         list[str] | None,
-        typer.Option(help="cl-sm, cl-sm-paper, cl-te, cl-ft, ft, ht or none; several times makes a grid."),
+        typer.Option(
+            help="submodular, paper, target, frequency, truncation, hashing or none, or a short name: "
+            "cl-sm, cl-sm-paper, cl-te, cl-ft, ft, ht; several times makes a grid."
+        ),
     ] = None,
     learner: Annotated[
         list[str] | None,
@@ -53,7 +56,7 @@ def evaluate(
 ) -> None:
     """Train learners on encoded TRAIN and measure them on TEST, every pair in the same way.
 
-    Example: chromatic evaluate train.svm test.svm --encoder cl-sm --encoder ft --learner vw --learner wd
+    Example: chromatic evaluate train.svm test.svm --encoder submodular --encoder truncation --learner vw
     """
     from chromatic._files import check_target
     from chromatic._threads import thread_count
@@ -71,7 +74,7 @@ def evaluate(
         options.say_what_was_left_out(LeftOut.of(batches))
     results = run(
         split,
-        encoder or ["cl-sm"],
+        encoder or ["submodular"],
         learner or ["vw"],
         budget or [1024],
         out=out,

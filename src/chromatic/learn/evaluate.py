@@ -19,7 +19,7 @@ from chromatic._files import replacing
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError, in_file
 from chromatic.learn.boosting import LightGBM
-from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
+from chromatic.learn.encoders import ALIASES, VALIDATIONS, Pair, Split, canonical, encode_pair
 from chromatic.learn.inputs import Layout
 from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
 
@@ -43,7 +43,7 @@ Result = dict[str, Any]
 
 def evaluate(
     split: Split,
-    encoders: Sequence[str] = ("cl-sm",),
+    encoders: Sequence[str] = ("submodular",),
     learners: Sequence[str] = ("vw",),
     budgets: Sequence[int] = (1024,),
     *,
@@ -59,19 +59,22 @@ def evaluate(
     the last, as rows after the training rows will be.
 
     A cell that fails, or that makes no sense, has an `error` and no figures. With `out`, a Parquet file,
-    the cells that are in it are not run again, and each result is written when it is there.
+    the cells that are in it are not run again, and each result is written when it is there. Results name
+    an encoder as it was given; cells are the same whether it was given by its name or by a short one.
     """
-    _check(encoders, ENCODERS, "encoder")
+    given: dict[str, str] = {}  # by its name, the word for each encoder
+    for word in encoders:
+        given.setdefault(canonical(word), word)
     _check(learners, LEARNERS, "learner")
     _check([validation], VALIDATIONS, "validation")
     data = split.fingerprint
     kept = _read(out) if out is not None and os.path.exists(out) else []
-    for encoder in dict.fromkeys(encoders):
+    for encoder, word in given.items():
         for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
-            columns = _Columns(split, encoder, budget, threads, seed, validation)
+            lazy = _LazyPair(split, encoder, budget, threads=threads, seed=seed, validation=validation)
             for learner in dict.fromkeys(learners):
                 cell = {
-                    "encoder": encoder,
+                    "encoder": word,
                     "learner": learner,
                     "budget": budget,
                     "seed": seed,
@@ -80,31 +83,31 @@ def evaluate(
                 }
                 result = next((old for old in kept if _is_done(old, cell)), None)
                 if result is None:
-                    result = cell | _run_cell(cell, columns, threads, isolated)
+                    result = cell | _run_cell(cell, lazy, threads, isolated)
                     kept = [old for old in kept if not _is_cell(old, cell)] + [result]
                     if out is not None:
                         _write(out, kept)
-                yield result
+                yield result | cell
 
 
 def why_not(encoder: str, learner: str) -> str | None:
     """What is wrong with a pair, and what to take instead; None where it makes sense.
 
-    >>> why_not("cl-sm", "vw")
+    >>> why_not("submodular", "vw")
     """
-    if encoder == "cl-ft" and learner in ("vw", "lr"):
+    if canonical(encoder) == "frequency" and learner in ("vw", "lr"):
         return (
-            f"codes of categories are no numbers for {learner}; take cl-sm, cl-te, ft or ht with it, or "
-            f"cl-ft with {', '.join(NETWORKS)} or lightgbm"
+            f"levels are no numbers for {learner}; take submodular, target, truncation or hashing with it, "
+            f"or frequency with {', '.join(NETWORKS)} or lightgbm"
         )
     return None
 
 
-class _Columns:
-    """What an encoder makes, made when the first learner asks."""
+class _LazyPair:
+    """The pair that an encoder makes: once, when the first learner asks."""
 
     def __init__(
-        self, split: Split, encoder: str, budget: int | None, threads: int, seed: int, validation: str
+        self, split: Split, encoder: str, budget: int | None, *, threads: int, seed: int, validation: str
     ) -> None:
         def make(split: Split) -> Pair:
             return encode_pair(split, encoder, budget or 0, threads=threads, seed=seed)
@@ -116,7 +119,7 @@ class _Columns:
         self.seconds = 0.0
 
     def get(self) -> tuple[Pair, float]:
-        """The columns, and how long it took to make them."""
+        """Return the pair, and how long it took to make it."""
         if self.error is not None:
             raise self.error
         if self.pair is None:
@@ -130,15 +133,15 @@ class _Columns:
         return self.pair, self.seconds
 
 
-def _run_cell(cell: Result, columns: _Columns, threads: int, isolated: bool) -> Result:
+def _run_cell(cell: Result, lazy: _LazyPair, threads: int, isolated: bool) -> Result:
     figures: Result = dict.fromkeys(FIGURES)
     try:
         refused = why_not(cell["encoder"], cell["learner"])
         if refused is not None:
             raise InputError(refused)
-        pair, seconds = columns.get()
+        pair, seconds = lazy.get()
         figures |= {"columns": pair.train.n_columns, "encode_seconds": seconds}
-        within = columns.make_within() if cell["learner"] in CHOOSE else None
+        within = lazy.make_within() if cell["learner"] in CHOOSE else None
         run = _in_a_process if isolated else measure
         return figures | run(cell["learner"], pair, within, cell["seed"], threads) | {"error": None}
     except Exception as error:  # whatever it is, the other cells go on
@@ -155,7 +158,7 @@ def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, thre
 
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
         try:
-            return pool.submit(measure, learner, pair, within, seed, threads).result()
+            return pool.submit(measure, learner, pair, within, seed=seed, threads=threads).result()
         except BrokenProcessPool as error:
             raise InputError(
                 "the learner's process died, as one does that runs out of memory; take a smaller budget"
@@ -253,7 +256,8 @@ def _check_memory(learner: str, pair: Pair) -> None:
     if needed > 0.7 * there:
         raise InputError(
             f"{learner} on {pair.train.n_columns:,} columns needs {needed / 2**30:.1f} GB and there are "
-            f"{there / 2**30:.1f}; take a smaller budget, or cl-ft, whose layers depend on the colors alone"
+            f"{there / 2**30:.1f}; take a smaller budget, or frequency, whose layers depend on the colors "
+            "alone"
         )
 
 
@@ -278,7 +282,12 @@ def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
 
 
 def _is_cell(old: Result, cell: Result) -> bool:
-    return all(old[key] == value for key, value in cell.items())
+    return all(_named(old)[key] == value for key, value in _named(cell).items())
+
+
+def _named(result: Result) -> Result:
+    """A result under the one name of its encoder."""
+    return result | {"encoder": ALIASES.get(result["encoder"], result["encoder"])}
 
 
 def _is_done(old: Result, cell: Result) -> bool:
