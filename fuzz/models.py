@@ -96,8 +96,8 @@ def use(model: Model) -> None:
     for row, expected in zip(rows[:2], many[:2], strict=True):
         one = alone.encode(row)
         expected = expected.toarray().ravel()
-        found = np.flatnonzero(expected) if len(one) != len(expected) or alone._values is None else expected
-        assert np.array_equal(one, found), (row, one, found)
+        told = np.flatnonzero(expected) if len(one) != len(expected) or alone._values is None else expected
+        assert np.array_equal(one, told), (row, one, told)
 
 
 ROWS = [(i, 3 * i % 31) for i in range(5)]
