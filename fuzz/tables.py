@@ -124,29 +124,29 @@ def seeds() -> dict[str, list[bytes]]:
         }
     )
     integers = table.select(["label", "ids"])
-    found = {name: [] for name in ("csv", "tsv", "criteo", "parquet", "arrow", "npz")}
-    found |= {f"svmlight-{name}": [b""] for name in COMPRESSIONS}
+    by_format = {name: [] for name in ("csv", "tsv", "criteo", "parquet", "arrow", "npz")}
+    by_format |= {f"svmlight-{name}": [b""] for name in COMPRESSIONS}
     csv = 'label,color,price,"a ""b"""\n1,red,0.5,x\n0,,2,"y,\nz"\n1,blue,,\n'
-    found["csv"] = [csv.encode()]
-    found["tsv"] = [csv.replace(",", "\t").encode()]
+    by_format["csv"] = [csv.encode()]
+    by_format["tsv"] = [csv.replace(",", "\t").encode()]
     criteo = "\t".join(["1", *(["3"] * 12), "", *(["68fd1e64"] * 25), ""])
-    found["criteo"] = ["\n".join([criteo] * 3).encode()]
+    by_format["criteo"] = ["\n".join([criteo] * 3).encode()]
     for one in (table, integers):
         for options in ({}, {"compression": "none", "use_dictionary": False}, {"compression": "zstd"}):
             sink = io.BytesIO()
             pq.write_table(one, sink, **options)
-            found["parquet"].append(sink.getvalue())
+            by_format["parquet"].append(sink.getvalue())
         for new in (pa.ipc.new_file, pa.ipc.new_stream):
             sink = io.BytesIO()
             with new(sink, one.schema) as writer:
                 writer.write_table(one)
-            found["arrow"].append(sink.getvalue())
+            by_format["arrow"].append(sink.getvalue())
     for rows in ([[1, 2], [2], [3], []], [["a"], ["b", "a"], [], ["cd"]]):
         sink = io.BytesIO()
         write_npz(sink, Reader().batches(rows))
-        found["npz"].append(sink.getvalue())
+        by_format["npz"].append(sink.getvalue())
     for layout in ("csc", "coo", "bsr", "dia"):
         sink = io.BytesIO()
         save_npz(sink, random_array((4, 6), density=0.4, format=layout, rng=0))
-        found["npz"].append(sink.getvalue())
-    return found
+        by_format["npz"].append(sink.getvalue())
+    return by_format

@@ -12,7 +12,7 @@ from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn import evaluate as module
-from chromatic.learn.encoders import ENCODERS, Split, encode_pair
+from chromatic.learn.encoders import ALIASES, ENCODERS, Split, encode_pair
 from chromatic.learn.evaluate import FIGURES, LEARNERS, evaluate
 from chromatic.learn.linear import CONSTANT, VowpalWabbit, choose_strength, places
 
@@ -47,14 +47,14 @@ def split(files):
 def test_every_pair_beats_the_base_rate_or_is_refused_with_a_reason(split, encoder):
     for result in evaluate(split, [encoder], LEARNERS, [64], isolated=False):
         pair = encoder, result["learner"]
-        if pair in (("cl-ft", "vw"), ("cl-ft", "lr")):
-            assert "take cl-sm" in result["error"] and "or cl-ft with fm" in result["error"]
+        if pair in (("frequency", "vw"), ("frequency", "lr")):
+            assert "take submodular" in result["error"] and "or frequency with fm" in result["error"]
             assert all(result[name] is None for name in FIGURES)
             continue
         assert result["error"] is None, (pair, result["error"])
         assert result["log_loss"] < split.base_log_loss, pair
         assert 0.5 < result["auc"] <= 1 and 0.5 < result["accuracy"] <= 1, pair
-        assert result["columns"] <= (64 if encoder not in ("none", "cl-ft") else 1000), pair
+        assert result["columns"] <= (64 if encoder not in ("none", "frequency") else 1000), pair
         assert result["parameters"] > 1 and result["peak_mb"] > 1, pair
 
 
@@ -89,6 +89,20 @@ def test_cells_that_are_finished_are_not_run_again_and_failed_ones_are(split, fi
     list(evaluate(other, **grid))
     assert asked == ["vw", "lr", "lr", "vw", "lr"]  # other data makes other cells
     assert len(pyarrow.parquet.read_table(out)) == 4
+
+
+def test_a_short_name_is_the_same_cell_and_results_keep_the_word_that_was_given(
+    split, tmp_path, monkeypatch
+):
+    assert set(ALIASES.values()) == {*ENCODERS} - {"none"}
+    grid = {"learners": ["vw"], "budgets": [32], "out": str(tmp_path / "out.parquet"), "isolated": False}
+    (first,) = evaluate(split, ["ft", "truncation"], **grid)
+    monkeypatch.setattr(module, "measure", None)  # nothing is run again
+    (second,) = evaluate(split, ["truncation"], **grid)
+    assert (first["encoder"], second["encoder"]) == ("ft", "truncation")
+    assert first | {"encoder": "truncation"} == second
+    with pytest.raises(InputError, match=r"the encoder is 'sm'; expected one of submodular, .* cl-sm"):
+        next(evaluate(split, ["sm"]))
 
 
 def test_an_encoder_that_fails_fails_its_cells_and_the_others_go_on(split):
@@ -128,7 +142,7 @@ def test_a_network_that_memory_cannot_hold_is_refused(split):
     pair = module.Pair(wide, np.array([0.0, 1]), wide, np.array([0.0, 1]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module.Layout, "of", lambda *args: layout)
-        with pytest.raises(InputError, match="take a smaller budget, or cl-ft"):
+        with pytest.raises(InputError, match="take a smaller budget, or frequency"):
             module._check_memory("wd", pair)
 
 

@@ -88,11 +88,11 @@ def test_a_network_and_its_gradient_agree_with_the_dense_formula(name, kind):
             parameter.normal_()
     twin = Network(architecture(name), layout.fields, layout.n_fields, dropout=0).double()
     twin.load_state_dict(network.state_dict())
-    found = network(batch_of(inputs))
+    logits_of_kernels = network(batch_of(inputs))
     expected = dense_logits(twin, inputs, layout)
-    torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(logits_of_kernels.double(), expected, rtol=1e-4, atol=1e-4)
     y = torch.arange(inputs.n_rows) % 2
-    for logits in (found, expected):
+    for logits in (logits_of_kernels, expected):
         torch.nn.functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype)).backward()
     for (what, ours), theirs in zip(network.named_parameters(), twin.parameters(), strict=True):
         if ours.numel():
@@ -160,8 +160,8 @@ def test_batches_are_the_rows_of_the_order(lengths, size, weighted, data):
     order = np.array(data.draw(st.permutations(range(len(lengths)))))
     seen = []
     for rows, batch in Inputs(indptr, index, values, 6).batches(order, size):
-        found = [array.tolist() for array in (batch.unique, batch.indptr, batch.local, batch.values)]
-        assert tuple(found) == naive.gather(indptr, index, values, rows)
+        arrays = [array.tolist() for array in (batch.unique, batch.indptr, batch.local, batch.values)]
+        assert tuple(arrays) == naive.gather(indptr, index, values, rows)
         assert len(rows) > 1 or len(order) == 1 or size == 1
         seen += rows.tolist()
     assert seen == order.tolist()

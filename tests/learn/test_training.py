@@ -75,7 +75,11 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(rows, tmp_pat
     part = NetworkClassifier("deepfm", epochs=2, updates=updates, checkpoint=checkpoint).fit(x, y)
     epochs = []
     run = training._epoch
-    monkeypatch.setattr(training, "_epoch", lambda *args: epochs.append(args[6]) or run(*args))
+    monkeypatch.setattr(
+        training,
+        "_epoch",
+        lambda *args, **options: epochs.append(options["epoch"]) or run(*args, **options),
+    )
     rest = part.set_params(epochs=4).fit(x, y)
     assert epochs == [2, 3]
     assert (rest.predict_proba(x) == whole.predict_proba(x)).all()

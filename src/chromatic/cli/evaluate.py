@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from chromatic.cli import options
+from chromatic.registry import ENCODINGS
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
-ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
+ENCODERS = (*ENCODINGS, "paper", "truncation", "hashing", "none")
+SHORT = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht")  # the paper's names for them
 LEARNERS = ("vw", "lr", "fm", "nfm", "deepfm", "wd", "lightgbm")
 SHOWN = {
     "encoder": "<12",
@@ -35,10 +37,10 @@ SHOWN = {
 @options.argument("test", "The file to measure on.")
 @options.option(
     "--encoder",
-    words=ENCODERS,
+    words=(*ENCODERS, *SHORT),
     several=True,
-    default=["cl-sm"],
-    help="What makes the columns; several times makes a grid.",
+    default=["submodular"],
+    help="What makes the columns, by its name or the paper's short one; several times makes a grid.",
 )
 @options.option(
     "--learner",
@@ -79,7 +81,7 @@ def evaluate(
 ) -> None:
     """Train learners on encoded TRAIN and measure them on TEST, every pair in the same way.
 
-    Example: chromatic evaluate train.svm test.svm --encoder cl-sm --encoder ft --learner vw --learner wd
+    Example: chromatic evaluate train.svm test.svm --encoder submodular --encoder truncation --learner vw
     """
     from chromatic import jobs
     from chromatic._files import check_target

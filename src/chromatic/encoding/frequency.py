@@ -23,6 +23,7 @@ class FrequencyEncoding(Encoding):
     """The level of each feature within its color, from 1; 0 is what is absent, truncated or unseen."""
 
     name = "frequency"
+    gives_levels = True
     measure_key = "level"
     words = Words(
         columns="A column is a color. A row has in it the level of its feature of that color, 0 where "

@@ -41,7 +41,7 @@ class Tables:
         return self.blocks.shape[1] // max(1, self.width)
 
     def in_blocks(self, rows: Tensor) -> Any:
-        """An array of the blocks that rows of numbers are, of the same memory."""
+        """Return a view of rows of numbers as blocks of `width` × `hidden`, without a copy."""
         return rows.detach().numpy().reshape(len(rows), self.width, self.hidden)
 
 
@@ -61,6 +61,12 @@ class Entries:
         """Move a batch; `fields` are those of all embeddings."""
         arrays = batch.unique, fields[batch.unique], batch.indptr, batch.local, batch.values
         return cls(batch, *(torch.from_numpy(array).to(device) for array in arrays))
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the kernels take: the fields of the unique embeddings, and the arrays of the batch."""
+        batch = self.batch
+        return self.fields.numpy(), batch.unique, batch.indptr, batch.local, batch.values
 
 
 def bag(tables: Tables, entries: Entries) -> tuple[Tensor, Tensor, Tensor]:
@@ -112,27 +118,18 @@ class _Bag(torch.autograd.Function):
     def forward(
         context: Any, weights: Tensor, embeddings: Tensor, blocks: Tensor, tables: Tables, entries: Entries
     ) -> tuple[Tensor, Tensor, Tensor]:
-        batch, n_rows = entries.batch, len(entries.batch.indptr) - 1
+        n_rows = len(entries.batch.indptr) - 1
         width, hidden = tables.width, tables.hidden
         linear = np.zeros(n_rows, np.float32)
         sums = np.zeros((n_rows if tables.pairs else 0, width), np.float32)
         products = np.zeros((n_rows, width if tables.pairs else 0), np.float32)
         first = np.zeros((n_rows, hidden), np.float32)
-        met = np.zeros((len(batch.unique), hidden), np.float32)
+        met = np.zeros((len(entries.batch.unique), hidden), np.float32)
         _forward(
-            weights.detach().numpy(),
-            embeddings.detach().numpy(),
-            tables.in_blocks(blocks),
-            entries.fields.numpy(),
-            batch.unique,
-            batch.indptr,
-            batch.local,
-            batch.values,
+            (weights.detach().numpy(), embeddings.detach().numpy(), tables.in_blocks(blocks)),
+            entries.arrays,
             met,
-            linear,
-            sums,
-            products,
-            first,
+            (linear, sums, products, first),
         )
         context.others = tables, entries, sums
         return torch.from_numpy(linear), torch.from_numpy(products), torch.from_numpy(first)
@@ -141,38 +138,32 @@ class _Bag(torch.autograd.Function):
     def backward(context: Any, linear: Tensor, products: Tensor, first: Tensor) -> Any:
         tables, entries, sums = context.others
         lazy, lazy_blocks = tables.lazy
-        batch, fields = entries.batch, entries.fields.numpy()
+        fields = entries.fields.numpy()
         n, here = len(fields), np.arange(len(fields), dtype=np.int64)
         of_weights = _gradient(tables.weights, n, lazy)
         of_embeddings = _gradient(tables.embeddings, n, lazy)
         of_blocks = _gradient(tables.blocks, n, lazy_blocks)
         met = np.zeros((n, tables.hidden), np.float32)
+        above = (np.ascontiguousarray(gradient.numpy()) for gradient in (linear, products, first))
+        places = here if lazy else entries.batch.unique
+        block_places = here if lazy_blocks else fields.astype(np.int64)
         _backward(
-            tables.embeddings.detach().numpy(),
-            tables.in_blocks(tables.blocks),
-            fields,
-            batch.unique,
-            batch.indptr,
-            batch.local,
-            batch.values,
-            sums,
-            met,
-            np.ascontiguousarray(linear.numpy()),
-            np.ascontiguousarray(products.numpy()),
-            np.ascontiguousarray(first.numpy()),
-            here if lazy else batch.unique,
-            of_weights.numpy(),
-            of_embeddings.numpy(),
-            here if lazy_blocks else fields.astype(np.int64),
-            tables.in_blocks(of_blocks),
+            (tables.embeddings.detach().numpy(), tables.in_blocks(tables.blocks)),
+            entries.arrays,
+            (sums, met),
+            tuple(above),
+            (
+                (places, of_weights.numpy(), of_embeddings.numpy()),
+                (block_places, tables.in_blocks(of_blocks)),
+            ),
         )
-        found: list[Tensor | None] = [None] * 5
+        gradients: list[Tensor | None] = [None] * 5
         if lazy:
-            found[0] = _sparse(entries.unique, of_weights, tables.weights)
-            found[1] = _sparse(entries.unique, of_embeddings, tables.embeddings)
+            gradients[0] = _sparse(entries.unique, of_weights, tables.weights)
+            gradients[1] = _sparse(entries.unique, of_embeddings, tables.embeddings)
         if lazy_blocks:
-            found[2] = _sparse(entries.fields.long(), of_blocks, tables.blocks)
-        return tuple(found)
+            gradients[2] = _sparse(entries.fields.long(), of_blocks, tables.blocks)
+        return tuple(gradients)
 
 
 def _sparse(places: Tensor, rows: Tensor, parameter: Tensor) -> Tensor:
@@ -189,10 +180,14 @@ def _gradient(parameter: Tensor, n: int, lazy: bool) -> Tensor:
 
 
 @kernel
-def _forward(  # type: ignore[no-untyped-def]
-    weights, embeddings, blocks, fields, unique, indptr, local, values, met, linear, sums, products, first
-):
-    """Rows are taken out before inner loops, whose only index then is the counter: this vectorizes them."""
+def _forward(tables, entries, met, out):  # type: ignore[no-untyped-def]
+    """Sum over the entries of each row; `met` holds each embedding times the block of its field.
+
+    Rows are taken out before inner loops, whose only index then is the counter: this vectorizes them.
+    """
+    weights, embeddings, blocks = tables
+    fields, unique, indptr, local, values = entries
+    linear, sums, products, first = out
     for u in range(len(unique) if met.shape[1] else 0):
         embedding, block, out = embeddings[unique[u]], blocks[fields[u]], met[u]
         for i in range(len(embedding)):
@@ -219,10 +214,13 @@ def _forward(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _backward(  # type: ignore[no-untyped-def]
-    embeddings, blocks, fields, unique, indptr, local, values, sums, met, linear, products, first,
-    places, of_weights, of_embeddings, block_places, of_blocks,
-):  # fmt: skip
+def _backward(tables, entries, totals, gradients, out):  # type: ignore[no-untyped-def]
+    """Add the gradients of the three sums to those of the tables, at the places given for each table."""
+    embeddings, blocks = tables
+    fields, unique, indptr, local, values = entries
+    sums, met = totals
+    linear, products, first = gradients
+    (places, of_weights, of_embeddings), (block_places, of_blocks) = out
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             u = local[i]

@@ -91,13 +91,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.layout_ = Layout.of(encoded, self._dims())
         inputs = self.layout_.inputs(encoded)
         how = training.Training(
-            self.epochs,
-            self.batch_size,
-            self.learning_rate,
-            self.weight_decay,
-            self.patience,
-            self.validation,
-            self._seed(),
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            patience=self.patience,
+            validation=self.validation,
+            seed=self._seed(),
         )
         with training.seeded(how.seed, 0), training.threads(self.n_jobs):
             self.network_ = self._network(len(inputs.index) / max(1, inputs.n_rows))
@@ -129,8 +129,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The more probable class of each row."""
         check_is_fitted(self)
-        found: npt.NDArray[Any] = self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)]
-        return found
+        classes: npt.NDArray[Any] = self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(np.int64)]
+        return classes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write parameters, layout and numbers to one safetensors file."""

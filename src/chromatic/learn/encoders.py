@@ -1,4 +1,4 @@
-"""The encoders that are compared, by their short names: training and test rows to columns."""
+"""The encoders that are compared, by their names: training and test rows to columns."""
 
 from __future__ import annotations
 
@@ -19,9 +19,33 @@ from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.fitting.labels import as_numbers
 from chromatic.parameters import DEFAULTS, Settings
+from chromatic.registry import ENCODINGS
 
 VALIDATIONS = ("random", "last")
-ENCODERS = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht", "none")
+ENCODERS = (*ENCODINGS, "paper", "truncation", "hashing", "none")
+ALIASES = {  # the short names that the paper's tables use
+    "cl-sm": "submodular",
+    "cl-sm-paper": "paper",
+    "cl-te": "target",
+    "cl-ft": "frequency",
+    "ft": "truncation",
+    "ht": "hashing",
+}
+
+
+def canonical(encoder: str) -> str:
+    """Return the one name of an encoder, which may be given by a short name.
+
+    >>> canonical("cl-sm"), canonical("paper")
+    ('submodular', 'paper')
+    """
+    name = ALIASES.get(encoder, encoder)
+    if name not in ENCODERS:
+        raise InputError(
+            f"the encoder is {encoder!r}; expected one of {', '.join(ENCODERS)}, or a short name: "
+            f"{', '.join(ALIASES)}"
+        )
+    return name
 
 
 @dataclass(frozen=True)
@@ -60,7 +84,16 @@ class Split:
         vocabulary, rows = learn(next(copies), **limits, threads=threads)
         coded = vocabulary.encode(next(copies), threads)
         y, y_test = _labels(rows.labels, coded.labels)
-        return cls(Dataset(rows, vocabulary), coded, y, y_test, train, test, limits, threads)
+        return cls(
+            Dataset(rows, vocabulary),
+            coded,
+            y,
+            y_test,
+            train_batches=train,
+            test_batches=test,
+            limits=limits,
+            threads=threads,
+        )
 
     def within(self, validation: str, seed: int = 0) -> Split:
         """The training rows split again: a fifth of them, at random or the last, are the test rows.
@@ -88,7 +121,7 @@ class Split:
 
     @property
     def base_log_loss(self) -> float:
-        """The log loss on test rows of who knows the training rows' rate alone."""
+        """The log loss on test rows of a model that knows the rate of the training rows alone."""
         rate = self.y.mean()
         return float(-np.mean(np.where(self.y_test == 1, np.log(rate), np.log1p(-rate))))
 
@@ -101,22 +134,25 @@ class Pair:
     y: npt.NDArray[np.float64]
     test: Encoded
     y_test: npt.NDArray[np.float64]
-    field_dims: npt.NDArray[np.int64] | None = None  # of codes
+    field_dims: npt.NDArray[np.int64] | None = None  # of levels
 
 
 def encode_pair(split: Split, encoder: str, budget: int, *, threads: int = 1, seed: int = 0) -> Pair:
     """Fit an encoder to the training rows, and encode both; `none` takes every feature as a column."""
-    if encoder in ("ft", "none"):
+    encoder = canonical(encoder)
+    if encoder in ("truncation", "none"):
         vocabulary = split.train.vocabulary
         truncated = truncate(
-            vocabulary, budget if encoder == "ft" else len(vocabulary) + len(vocabulary.dense_names)
+            vocabulary, budget if encoder == "truncation" else len(vocabulary) + len(vocabulary.dense_names)
         )
         return Pair(truncated.encode(split.train.rows), split.y, truncated.encode(split.test), split.y_test)
-    if encoder == "ht":
+    if encoder == "hashing":
         hashing = HashingEncoding(budget, split.train.vocabulary.integers)
         encoded = hashing.encode(split.train_batches), hashing.encode(split.test_batches)
         return Pair(encoded[0], split.y, encoded[1], split.y_test)
-    return fit_pair(split, _settings(encoder, budget, seed), threads)
+    if encoder == "paper":
+        return fit_pair(split, Settings.paper(budget, seed=seed), threads)
+    return fit_pair(split, replace(Settings(budget, seed=seed), encoding=encoder), threads)
 
 
 def fit_pair(split: Split, settings: Settings, threads: int = 1) -> Pair:
@@ -127,15 +163,6 @@ def fit_pair(split: Split, settings: Settings, threads: int = 1) -> Pair:
     return Pair(fitted.training.take(rows), split.y[rows], test, split.y_test, encoding.field_dims)
 
 
-def _settings(encoder: str, budget: int, seed: int) -> Settings:
-    if encoder == "cl-sm-paper":
-        return Settings.paper(budget, seed=seed)
-    encodings = {"cl-sm": "submodular", "cl-te": "target", "cl-ft": "frequency"}
-    if encoder not in encodings:
-        raise InputError(f"the encoder is {encoder!r}; expected one of {', '.join(ENCODERS)}")
-    return replace(Settings(budget, seed=seed), encoding=encodings[encoder])
-
-
 def _labels(train: Any, test: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     if train is None or test is None:
         where = "training" if train is None else "test"
@@ -144,8 +171,8 @@ def _labels(train: Any, test: Any) -> tuple[npt.NDArray[np.float64], npt.NDArray
     if len(kinds) != 2:
         raise InputError(f"the training rows have labels of {len(kinds)} kinds; expected two")
     if not np.isin(test, kinds).all():
-        found = float(test[~np.isin(test, kinds)][0])
+        other = float(test[~np.isin(test, kinds)][0])
         raise InputError(
-            f"a test row has the label {found:g}; expected {kinds[0]:g} or {kinds[1]:g}, as in training"
+            f"a test row has the label {other:g}; expected {kinds[0]:g} or {kinds[1]:g}, as in training"
         )
     return as_numbers(train), np.asarray(test == kinds[1], np.float64)

@@ -19,10 +19,11 @@ from chromatic._files import peak_memory
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn.boosting import LightGBM
-from chromatic.learn.encoders import ENCODERS, VALIDATIONS, Pair, Split, encode_pair
+from chromatic.learn.encoders import ALIASES, VALIDATIONS, Pair, Split, canonical, encode_pair
 from chromatic.learn.inputs import Layout
 from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
 from chromatic.learn.results import Results
+from chromatic.registry import ENCODINGS, encoding_class
 
 NETWORKS = ("fm", "nfm", "deepfm", "wd")
 LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
@@ -44,7 +45,7 @@ Result = dict[str, Any]
 
 def evaluate(
     split: Split,
-    encoders: Sequence[str] = ("cl-sm",),
+    encoders: Sequence[str] = ("submodular",),
     learners: Sequence[str] = ("vw",),
     budgets: Sequence[int] = (1024,),
     *,
@@ -60,16 +61,19 @@ def evaluate(
     the last, as rows after the training rows will be.
 
     A cell that fails, or that makes no sense, has an `error` and no figures. With `out`, a Parquet file,
-    the cells that are in it are not run again, and each result is written when it is there.
+    the cells that are in it are not run again, and each result is written when it is there. Results name
+    an encoder as it was given; cells are the same whether it was given by its name or by a short one.
     """
-    _check(encoders, ENCODERS, "encoder")
+    given: dict[str, str] = {}  # by its name, the word for each encoder
+    for word in encoders:
+        given.setdefault(canonical(word), word)
     _check(learners, LEARNERS, "learner")
     _check([validation], VALIDATIONS, "validation")
     data = split.fingerprint
-    results = Results(out, _schema())
-    for encoder in dict.fromkeys(encoders):
+    results = Results(out, _schema(), upgrade=_named)
+    for encoder, word in given.items():
         for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
-            columns = _Columns(split, encoder, budget, threads=threads, seed=seed, validation=validation)
+            lazy = _LazyPair(split, encoder, budget, threads=threads, seed=seed, validation=validation)
             for learner in dict.fromkeys(learners):
                 cell = {
                     "encoder": encoder,
@@ -79,26 +83,27 @@ def evaluate(
                     "validation": validation,
                     "data": data,
                 }
-                yield from results.done(cell) or results.put(
-                    cell, [_run_cell(cell, columns, threads, isolated)]
-                )
+                done = results.done(cell) or results.put(cell, [_run_cell(cell, lazy, threads, isolated)])
+                yield from (result | {"encoder": word} for result in done)
 
 
 def why_not(encoder: str, learner: str) -> str | None:
     """What is wrong with a pair, and what to take instead; None where it makes sense.
 
-    >>> why_not("cl-sm", "vw")
+    >>> why_not("submodular", "vw")
     """
-    if encoder == "cl-ft" and learner in ("vw", "lr"):
+    name = canonical(encoder)
+    gives_levels = name in ENCODINGS and encoding_class(name).gives_levels
+    if gives_levels and learner in ("vw", "lr"):
         return (
-            f"codes of categories are no numbers for {learner}; take cl-sm, cl-te, ft or ht with it, or "
-            f"cl-ft with {', '.join(NETWORKS)} or lightgbm"
+            f"levels are no numbers for {learner}; take submodular, target, truncation or hashing with it, "
+            f"or frequency with {', '.join(NETWORKS)} or lightgbm"
         )
     return None
 
 
-class _Columns:
-    """What an encoder makes, made when the first learner asks."""
+class _LazyPair:
+    """The pair that an encoder makes: once, when the first learner asks."""
 
     def __init__(
         self, split: Split, encoder: str, budget: int | None, *, threads: int, seed: int, validation: str
@@ -113,7 +118,7 @@ class _Columns:
         self.seconds = 0.0
 
     def get(self) -> tuple[Pair, float]:
-        """The columns, and how long it took to make them."""
+        """Return the pair, and how long it took to make it."""
         if self.error is not None:
             raise self.error
         if self.pair is None:
@@ -127,15 +132,15 @@ class _Columns:
         return self.pair, self.seconds
 
 
-def _run_cell(cell: Result, columns: _Columns, threads: int, isolated: bool) -> Result:
+def _run_cell(cell: Result, lazy: _LazyPair, threads: int, isolated: bool) -> Result:
     figures: Result = dict.fromkeys(FIGURES)
     try:
         refused = why_not(cell["encoder"], cell["learner"])
         if refused is not None:
             raise InputError(refused)
-        pair, seconds = columns.get()
+        pair, seconds = lazy.get()
         figures |= {"columns": pair.train.n_columns, "encode_seconds": seconds}
-        within = columns.make_within() if cell["learner"] in CHOOSE else None
+        within = lazy.make_within() if cell["learner"] in CHOOSE else None
         run = _in_a_process if isolated else measure
         return figures | run(cell["learner"], pair, within, cell["seed"], threads) | {"error": None}
     except Exception as error:  # whatever it is, the other cells go on
@@ -250,7 +255,8 @@ def _check_memory(learner: str, pair: Pair) -> None:
     if needed > 0.7 * there:
         raise InputError(
             f"{learner} on {pair.train.n_columns:,} columns needs {needed / 2**30:.1f} GB and there are "
-            f"{there / 2**30:.1f}; take a smaller budget, or cl-ft, whose layers depend on the colors alone"
+            f"{there / 2**30:.1f}; take a smaller budget, or frequency, whose layers depend on the colors "
+            "alone"
         )
 
 
@@ -258,6 +264,11 @@ def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
             raise InputError(f"the {what} is {name!r}; expected one of {', '.join(known)}")
+
+
+def _named(result: Result) -> Result:
+    """Return a result under the one name of its encoder."""
+    return result | {"encoder": ALIASES.get(result["encoder"], result["encoder"])}
 
 
 def _schema() -> Any:

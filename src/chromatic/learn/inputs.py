@@ -132,8 +132,9 @@ class Inputs:
         local = np.empty(length, np.int32)
         values = np.empty(length if len(self.values) else 0, np.float32)
         unique = np.empty(min(length, self.n_embeddings), np.int64)
-        found = _gather(self.indptr, self.index, self.values, rows, slots, indptr, local, values, unique)
-        return Batch(unique[:found], indptr, local, values)
+        csr, out = (self.indptr, self.index, self.values), (indptr, local, values, unique)
+        n_unique = _gather(csr, rows, slots, out)
+        return Batch(unique[:n_unique], indptr, local, values)
 
 
 def scales_of(dense: npt.NDArray[Any]) -> Floats:
@@ -181,22 +182,27 @@ def _with_dense(
 
 
 @kernel
-def _gather(indptr, index, values, rows, slots, out_indptr, local, out_values, unique):  # type: ignore[no-untyped-def]
-    """Copy rows; number their embeddings in the order of first sight. All slots are -1 before and after."""
-    found, at = np.int64(0), np.int64(0)
+def _gather(csr, rows, slots, out):  # type: ignore[no-untyped-def]
+    """Copy rows; number their embeddings in the order of first sight, and return how many there are.
+
+    All slots are -1 before and after.
+    """
+    indptr, index, values = csr
+    out_indptr, local, out_values, unique = out
+    n_unique, at = np.int64(0), np.int64(0)
     out_indptr[0] = 0
     for r in range(len(rows)):
         for i in range(indptr[rows[r]], indptr[rows[r] + 1]):
             embedding = index[i]
             if slots[embedding] < 0:
-                slots[embedding] = found
-                unique[found] = embedding
-                found += 1
+                slots[embedding] = n_unique
+                unique[n_unique] = embedding
+                n_unique += 1
             local[at] = slots[embedding]
             if len(out_values):
                 out_values[at] = values[i]
             at += 1
         out_indptr[r + 1] = at
-    for u in range(found):
+    for u in range(n_unique):
         slots[unique[u]] = -1
-    return found
+    return n_unique

@@ -35,7 +35,7 @@ class VowpalWabbit:
         with tempfile.TemporaryDirectory() as folder:
             rows, model = os.path.join(folder, "rows.vw"), os.path.join(folder, "model")
             write_text(columns.to_batches(np.where(y == 1, 1.0, -1.0), self.first, fold=True), rows, "vw")
-            _run("--data", rows, "--loss_function", "logistic", "-b", str(bits), "-f", model)
+            _run(["--data", rows, "--loss_function", "logistic", "-b", str(bits), "-f", model])
             with open(model, "rb") as file:
                 self.model = file.read()
         return self
@@ -48,7 +48,7 @@ class VowpalWabbit:
                 file.write(self.model)
             labels = np.ones(len(columns.indptr) - 1)
             write_text(columns.to_batches(labels, self.first, fold=True), rows, "vw")
-            _run("-i", model, "-t", "--data", rows, "--link", "logistic", "-p", out)
+            _run(["-i", model, "-t", "--data", rows, "--link", "logistic", "-p", out])
             return np.atleast_1d(np.loadtxt(out))
 
 
@@ -66,8 +66,8 @@ def places(n_columns: int) -> tuple[int, int]:
     return bits, 0 if constant >= n_columns else constant + 1
 
 
-def _run(*arguments: str) -> None:
-    """A run of Vowpal Wabbit from file to file, without a word."""
+def _run(arguments: list[str]) -> None:
+    """Run Vowpal Wabbit from file to file, without a word."""
     optional("vowpalwabbit").Workspace(arg_list=["--quiet", "--no_stdin", *arguments]).finish()
 
 
@@ -88,8 +88,8 @@ class Logistic:
 
     def predict(self, columns: Encoded) -> Floats:
         """The probability of the label 1 of each row."""
-        found: Floats = self.learner.predict_proba(self._matrix(columns))[:, 1]
-        return found
+        probabilities: Floats = self.learner.predict_proba(self._matrix(columns))[:, 1]
+        return probabilities
 
     def _matrix(self, columns: Encoded) -> Any:
         from dataclasses import replace
@@ -100,7 +100,7 @@ class Logistic:
 def choose_strength(
     train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
 ) -> float:
-    """The C that makes the labels of held-out rows likeliest."""
+    """Return the C under which the labels of held-out rows are likeliest."""
     from sklearn.metrics import log_loss
 
     losses = [

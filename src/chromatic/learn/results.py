@@ -17,7 +17,7 @@ class Results:
     """The records of a Parquet file. Some keys and values make a cell, which has one record or several.
 
     Without a path the records are held in memory alone. A `schema` fixes the columns of the file; without
-    one they are those of the records.
+    one they are those of the records. `upgrade` makes a record of an older file one of today.
 
     >>> results = Results(None)
     >>> results.get({"of": 3}, lambda: [{"square": 9}])
@@ -27,12 +27,17 @@ class Results:
     """
 
     def __init__(
-        self, path: str | None, schema: Any = None, tell: Callable[[Record], None] = lambda cell: None
+        self,
+        path: str | None,
+        schema: Any = None,
+        tell: Callable[[Record], None] = lambda cell: None,
+        upgrade: Callable[[Record], Record] = lambda record: record,
     ) -> None:
         self.path = path
         self.schema = schema
         self.tell = tell  # called with every cell that is written
-        self._records = _read(path, schema) if path is not None and os.path.exists(path) else []
+        there = _read(path, schema) if path is not None and os.path.exists(path) else []
+        self._records = [upgrade(record) for record in there]
 
     def get(self, cell: Record, compute: Callable[[], list[Record]]) -> list[Record]:
         """Return the records of a cell; compute them unless they are there."""

@@ -80,7 +80,7 @@ def train(
     if checkpoint is not None and os.path.exists(checkpoint):
         progress, best = _restore(checkpoint, network, steps, how)
     while progress.epoch < how.epochs and not _is_over(progress, how):
-        loss = _epoch(network, steps, inputs, y, rows, how, progress.epoch, show)
+        loss = _epoch(network, steps, inputs, y, rows, how=how, epoch=progress.epoch, show=show)
         progress.epoch += 1
         progress.losses += (loss,)
         if n_held:
@@ -88,7 +88,7 @@ def train(
             if progress.held_out[-1] == min(progress.held_out):
                 best = {name: tensor.clone() for name, tensor in network.state_dict().items()}
         if checkpoint is not None:
-            _keep(checkpoint, network, steps, how, progress, best)
+            _keep(checkpoint, network, steps, how=how, progress=progress, best=best)
     if best:
         network.load_state_dict(best)
     network.zero_grad()  # gradients are as large as the network
@@ -112,7 +112,7 @@ def predict(
 
 @contextlib.contextmanager
 def seeded(*numbers: int) -> Iterator[None]:
-    """Random numbers of torch that follow from these; those of the caller are left as they were."""
+    """Seed torch by these numbers for the block; the caller's random numbers stay as they were."""
     with torch.random.fork_rng():
         torch.manual_seed(int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0]))
         yield
@@ -203,6 +203,7 @@ def _epoch(
     inputs: Inputs,
     y: npt.NDArray[np.float32],
     rows: npt.NDArray[np.int64],
+    *,
     how: Training,
     epoch: int,
     show: Show | None,
@@ -239,6 +240,7 @@ def _keep(
     path: str,
     network: Network,
     steps: Steps,
+    *,
     how: Training,
     progress: Progress,
     best: dict[str, Tensor],

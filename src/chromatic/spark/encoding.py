@@ -111,11 +111,11 @@ class Encoder:
     @property
     def _has_dense(self) -> bool:
         """Whether dense columns stand beside levels, which are integers."""
-        return self.encoding.field_dims is not None and bool(self.encoding.vocabulary.dense_names)
+        return self.encoding.gives_levels and bool(self.encoding.vocabulary.dense_names)
 
     def _fields(self, output: str) -> list[T.StructField]:
         """The columns that are made."""
-        if self.encoding.field_dims is None:
+        if not self.encoding.gives_levels:
             size = self.encoding.n_sparse_columns + len(self.encoding.vocabulary.dense_names)
             return [T.StructField(output, VectorUDT(), metadata={"ml_attr": {"num_attrs": size}})]
         made = [T.StructField(output, T.ArrayType(T.IntegerType()))]
@@ -126,7 +126,7 @@ class Encoder:
 
 def arrays_of(encoded: Encoded, encoding: Encoding) -> list[pa.Array]:
     """Return encoded rows as the columns of a frame."""
-    if encoding.field_dims is None:
+    if not encoding.gives_levels:
         return [_vectors(encoded)]
     return _levels(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
 
