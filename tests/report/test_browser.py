@@ -59,15 +59,15 @@ def test_the_search_finds_the_columns_of_a_feature(chromium, url, feature):
 def test_the_box_finds_a_feature_and_suggests_others(chromium, url):
     chromium.open(url)
     chromium.type("feature", "react")
-    assert text(chromium, "#found h3") == "react" and "rows of training" in text(chromium, "#found")
+    assert text(chromium, "#result h3") == "react" and "rows of training" in text(chromium, "#result")
     chromium.open(url + "#feature=reac")
     assert "Did you mean" in text(chromium, "#suggestions")
     chromium.run("document.querySelector('#suggestions button').click()")
     chromium.run("new Promise(done => setTimeout(done, 50))")
-    assert text(chromium, "#found h3").startswith("react")
+    assert text(chromium, "#result h3").startswith("react")
     chromium.open(url + "#feature=no such feature")
-    assert "chromatic inspect" in text(chromium, "#found") or "no sparse feature" in text(
-        chromium, "#found"
+    assert "chromatic inspect" in text(chromium, "#result") or "no sparse feature" in text(
+        chromium, "#result"
     )
     assert chromium.errors == []
 
@@ -81,7 +81,7 @@ def test_a_feature_named_like_a_script_is_only_text(chromium, url):
     assert HOSTILE in text(chromium, "#columns-list .chip.hit")
     chromium.open(url)
     chromium.type("feature", HOSTILE)
-    assert text(chromium, "#found h3") == HOSTILE and chromium.errors == []
+    assert text(chromium, "#result h3") == HOSTILE and chromium.errors == []
     assert chromium.run("document.images.length") == 0
 
 

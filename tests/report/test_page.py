@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from reports import HOSTILE, coded, fitted
 
-from chromatic.report.contents import Subject, embedded, most_lost, name_of
+from chromatic.report.contents import embedded
 from chromatic.report.observed import observe
 from chromatic.report.page import report
+from chromatic.report.subject import Subject, most_lost, name_of
 
 FIVE_MB = 5_000_000
 
