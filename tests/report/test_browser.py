@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reports import HOSTILE, coded, fitted
+from reports import HOSTILE, coded, fitted, scored
 
 from chromatic.report.page import report
 
@@ -83,6 +83,18 @@ def test_a_feature_named_like_a_script_is_only_text(chromium, url):
     chromium.type("feature", HOSTILE)
     assert text(chromium, "#result h3") == HOSTILE and chromium.errors == []
     assert chromium.run("document.images.length") == 0
+
+
+def test_a_measure_of_an_encoding_that_somebody_adds_is_shown_as_a_number(chromium, names, tmp_path):
+    train, test = names
+    model = scored(fitted(train.rows, train.labels, budget=64, max_colors=16))
+    path = tmp_path / "report.html"
+    path.write_text(report(model, coded(model, test.rows, test.labels)), encoding="utf-8")
+    chromium.open(path.as_uri() + "#feature=react")
+    assert "its score is +0." in text(chromium, "#result")
+    assert "A column is <mine>." in text(chromium, "#columns")
+    assert text(chromium, "#columns-list .measure").startswith("+0.")
+    assert "no rates" in text(chromium, "#calibration") and chromium.errors == []
 
 
 def test_the_columns_furthest_off_are_links_to_columns(chromium, url):

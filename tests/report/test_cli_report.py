@@ -11,7 +11,7 @@ LINES = "".join(f"{i % 9 < 3:d} {i % 9 + 1}:1 {i % 13 + 20}:1\n" for i in range(
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "train.svm").write_text(LINES)
-    run(tmp_path, *"fit train.svm -o model.chroma --budget 16 --dense-threshold 0.5".split())
+    run(tmp_path, *["fit", "train.svm", "-o", "model.chroma", "--budget", "16", "--dense-threshold", "0.5"])
     return tmp_path
 
 
@@ -21,13 +21,14 @@ def run(folder, *command):
 
 
 def test_the_command_writes_a_page_and_needs_no_scikit_learn(folder):
-    done = run(folder, *"report model.chroma --test train.svm -o report.html".split())
+    done = run(folder, *["report", "model.chroma", "--test", "train.svm", "-o", "report.html"])
     assert (done.returncode, done.stderr) == (0, "")
     page = (folder / "report.html").read_text()
     assert "model.chroma" in page and "Furthest off" in page
     assert run(folder, "report", "model.chroma", "-o", "-").stdout.startswith("<!doctype html>")
     loaded = (
         "import sys; from chromatic.cli.main import main\n"
+        "assert 'jinja2' not in sys.modules\n"
         "sys.argv = ['chromatic', 'report', 'model.chroma', '-o', 'again.html']\n"
         "try: main()\nexcept SystemExit: pass\n"
         "assert 'sklearn' not in sys.modules and 'matplotlib' not in sys.modules"

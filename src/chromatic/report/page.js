@@ -105,7 +105,7 @@
     features: (a, b) => columns.features[b] - columns.features[a],
     number: (a, b) => columns.number[a] - columns.number[b],
   };
-  let shown = [];  // [place, hits] of the columns that the search found
+  let shown = [];  // [place, hits] of the columns that the list shows
   const list = $("columns-list"), search = $("search"), sort = $("sort"), more = $("more"), status = $("status");
 
   const showMore = () => {
@@ -167,8 +167,8 @@
     }[kind] || "no column.");
     parts.push(where);
     let words = `In ${rows(features.rows[i])} of training`;
-    const own = features.measure[i];
-    if (kind === "rate") words += `, ${percent(own)} positive (smoothed), against ${percent(prior)} overall`;
+    const own = features.measure[i], overall = prior === null ? "" : `, against ${percent(prior)} overall`;
+    if (kind === "rate") words += `, ${percent(own)} positive (smoothed)` + overall;
     else if (kind !== "level") words += `; its ${kind} is ${signed(own)}`;
     else if (own) words += `; its level is ${count(own)}`;
     parts.push(make("p", "", words + "."));
