@@ -1,10 +1,12 @@
 """Models and test rows to report on."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
 from chromatic.data import Reader
+from chromatic.encoding.protocol import Words
+from chromatic.encoding.submodular import SubmodularEncoding
 from chromatic.fitting import LocalSource, fit
 from chromatic.model import Model
 from chromatic.parameters import Settings
@@ -23,6 +25,19 @@ def fitted(rows, labels, *, dense_threshold=0.5, keep_names=True, **settings):
     return Model(
         fit(LocalSource(data, y), Settings(**settings)).encoding, settings | {"quantizer": "optimal"}
     )
+
+
+class ScoredEncoding(SubmodularEncoding):
+    """An encoding that somebody adds, with a measure that the report has not heard of."""
+
+    measure_key = "score"
+    words = Words(columns="A column is <mine>.", measure="mean score", first="strongest")
+
+
+def scored(model):
+    """The model with its encoding as a `ScoredEncoding`."""
+    values = {field.name: getattr(model.encoding, field.name) for field in fields(model.encoding)}
+    return replace(model, encoding=ScoredEncoding(**values))
 
 
 def coded(model, rows, labels=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reports import HOSTILE, coded, fitted
+from reports import HOSTILE, coded, fitted, scored
 
 from chromatic.report.page import report
 
@@ -59,15 +59,15 @@ def test_the_search_finds_the_columns_of_a_feature(chromium, url, feature):
 def test_the_box_finds_a_feature_and_suggests_others(chromium, url):
     chromium.open(url)
     chromium.type("feature", "react")
-    assert text(chromium, "#found h3") == "react" and "rows of training" in text(chromium, "#found")
+    assert text(chromium, "#result h3") == "react" and "rows of training" in text(chromium, "#result")
     chromium.open(url + "#feature=reac")
     assert "Did you mean" in text(chromium, "#suggestions")
     chromium.run("document.querySelector('#suggestions button').click()")
     chromium.run("new Promise(done => setTimeout(done, 50))")
-    assert text(chromium, "#found h3").startswith("react")
+    assert text(chromium, "#result h3").startswith("react")
     chromium.open(url + "#feature=no such feature")
-    assert "chromatic inspect" in text(chromium, "#found") or "no sparse feature" in text(
-        chromium, "#found"
+    assert "chromatic inspect" in text(chromium, "#result") or "no sparse feature" in text(
+        chromium, "#result"
     )
     assert chromium.errors == []
 
@@ -81,8 +81,20 @@ def test_a_feature_named_like_a_script_is_only_text(chromium, url):
     assert HOSTILE in text(chromium, "#columns-list .chip.hit")
     chromium.open(url)
     chromium.type("feature", HOSTILE)
-    assert text(chromium, "#found h3") == HOSTILE and chromium.errors == []
+    assert text(chromium, "#result h3") == HOSTILE and chromium.errors == []
     assert chromium.run("document.images.length") == 0
+
+
+def test_a_measure_of_an_encoding_that_somebody_adds_is_shown_as_a_number(chromium, names, tmp_path):
+    train, test = names
+    model = scored(fitted(train.rows, train.labels, budget=64, max_colors=16))
+    path = tmp_path / "report.html"
+    path.write_text(report(model, coded(model, test.rows, test.labels)), encoding="utf-8")
+    chromium.open(path.as_uri() + "#feature=react")
+    assert "its score is +0." in text(chromium, "#result")
+    assert "A column is <mine>." in text(chromium, "#columns")
+    assert text(chromium, "#columns-list .measure").startswith("+0.")
+    assert "no rates" in text(chromium, "#calibration") and chromium.errors == []
 
 
 def test_the_columns_furthest_off_are_links_to_columns(chromium, url):

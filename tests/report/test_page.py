@@ -2,16 +2,21 @@
 
 import json
 import re
+import tomllib
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from reports import HOSTILE, coded, fitted
 
-from chromatic.report.contents import Subject, embedded, most_lost, name_of
+import chromatic
+from chromatic.report.contents import embedded
 from chromatic.report.observed import observe
 from chromatic.report.page import report
+from chromatic.report.subject import Subject, most_lost, name_of
 
+ROOT = Path(__file__).parents[2]
 FIVE_MB = 5_000_000
 
 
@@ -70,6 +75,19 @@ def test_the_page_is_small_asks_for_nothing_and_is_the_same_every_time(model, te
     shell = page.replace(re.search(r'id="contents">(.*?)</script>', page)[1], "")
     assert not re.search(r"https?:|url\(|<link|@import|fetch\(", shell)
     assert HOSTILE not in page and HOSTILE in contents_of(page)["features"]["name"]
+
+
+def test_the_name_of_the_model_is_escaped(model):
+    page = report(model, name=f"{HOSTILE}.chroma")
+    assert HOSTILE not in page and "onerror=document" in page
+
+
+def test_every_file_of_the_page_is_shipped():
+    root = Path(chromatic.__file__).parent
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    shipped = {path for pattern in patterns["chromatic"] for path in root.glob(pattern)}
+    files = {path for path in (root / "report").rglob("*.*") if path.suffix in (".css", ".html", ".js")}
+    assert len(files) > 10 and files <= shipped
 
 
 def test_names_of_any_length_leave_the_page_under_five_megabytes():

@@ -2,116 +2,141 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
 import numpy as np
 
 from chromatic.encoding.protocol import Encoding
-from chromatic.report.contents import Floats, Integers, Subject
-from chromatic.report.markup import count, figure, hint, key, percent, table, tiles
+from chromatic.report.filters import counted
 from chromatic.report.observed import Observed, Pooled, pool, sums_by
-from chromatic.report.svg import Axis, Plot, dots, line
+from chromatic.report.subject import Floats, Hint, Integers, Subject
+from chromatic.report.svg import Axis, Plot, Shape, dots, line
 
 ENOUGH_ROWS = 30  # to draw a column's rate
 SIZES = (300, 3000)  # rows of larger dots
 FURTHEST = 10
 
 
-def calibration(subject: Subject) -> str:
-    """The section of a report, or why there is nothing to hold against test labels."""
-    observed, encoding = subject.observed, subject.model.encoding
+class Furthest(NamedTuple):
+    """A column whose rate in the test rows is far from that in training."""
+
+    column: int
+    rows: int
+    told: float  # its rate in training
+    seen: float  # its rate in the test rows
+    errors: float  # the difference in standard errors
+
+
+@dataclass(frozen=True)
+class RatesOfColumns:
+    """Rates of columns in training, against those in the test rows."""
+
+    template: ClassVar[str] = "calibration_columns.html"
+
+    gap: float  # mean difference of the rates, weighted by rows
+    within: float  # share of columns within two standard errors
+    prior: float
+    positive_rate: float
+    plot: Plot
+    n_left_out: int
+    furthest: list[Furthest]
+    enough_rows: int = ENOUGH_ROWS
+    sizes: tuple[int, int] = SIZES
+
+
+@dataclass(frozen=True)
+class LabelsByValue:
+    """Labels of test rows against the values of their features."""
+
+    template: ClassVar[str] = "calibration_values.html"
+
+    plot: Plot
+
+
+def calibration(subject: Subject) -> RatesOfColumns | LabelsByValue | Hint:
+    """Return rates or values against test labels, or why there is nothing to hold against them."""
+    observed, encoding = subject.observed, subject.encoding
     if encoding.prior is None:
-        return hint("This encoding uses no labels, so there is nothing to hold against them.")
+        return Hint("This encoding uses no labels, so there is nothing to hold against them.")
     if observed is None:
         return subject.needs_test("Rates of training are held against the labels of test rows.")
     if observed.labels is None:
-        return hint("The test rows have no labels.")
+        return Hint("The test rows have no labels.")
     if encoding.tables.values is not None:
-        return _of_values(encoding, observed)
+        return _labels_by_value(encoding, observed.labels, observed)
+    if encoding.measure_key != "rate":
+        return Hint("The columns of this encoding have no rates to hold against labels.")
     if observed.positive_rate is None:
-        kinds = len(np.unique(observed.labels))
-        return hint(f"The test rows have labels of {count(kinds, 'kind')}; two are needed here.")
-    return _of_columns(subject, observed, observed.positive_rate)
+        kinds = counted(len(np.unique(observed.labels)), "kind")
+        return Hint(f"The test rows have labels of {kinds}; two are needed here.")
+    return _rates_of_columns(subject, observed.positive_rate)
 
 
-def _of_columns(subject: Subject, observed: Observed, positive_rate: float) -> str:
+def _rates_of_columns(subject: Subject, positive_rate: float) -> RatesOfColumns | Hint:
     assert subject.in_test is not None
     test_rows, test_sums = subject.in_test
     assert test_sums is not None
     enough = np.flatnonzero(test_rows >= ENOUGH_ROWS)
     if not len(enough):
-        return hint(f"No column is 1 in {ENOUGH_ROWS} test rows or more.")
+        return Hint(f"No column is 1 in {ENOUGH_ROWS} test rows or more.")
     rows, told = test_rows[enough], subject.facts.measure[enough]
     seen = test_sums[enough] / rows
-    off = (seen - told) / np.sqrt(np.maximum(told * (1 - told), 1e-9) / rows)
-    gap = float((np.abs(seen - told) * rows).sum() / rows.sum())
-    prior = percent(subject.model.encoding.prior or 0.0)
-    figures = [
-        ("mean gap", f"{100 * gap:.1f} points", "weighted by rows"),
-        ("columns within two standard errors", percent(float((np.abs(off) <= 2).mean())), "95 % if alike"),
-        ("positive in all rows", f"{prior} → {percent(positive_rate)}", "from training to test"),
-    ]
-    plot = _plot_of_columns(told, seen, rows, pool(told, rows, test_sums[enough]))
-    left_out = len(test_rows) - len(enough)
-    caption = (
-        f"{key('')} A column; larger dots are 1 in {SIZES[0]:,}, and in {SIZES[1]:,} test rows or more. "
-        f"{key('pooled')} Columns pooled by their rate into groups of about as many rows. "
-    )
-    if left_out:
-        caption += f"Not drawn: {count(left_out, 'column')}, 1 in fewer than {ENOUGH_ROWS} test rows."
-    furthest = _furthest(rows, enough, told, seen, off)
-    return (
-        "<p>Does a column mean in new rows what it meant in training? Its training rate is held against "
-        f"the positives among the test rows where it is 1.</p>{tiles(figures)}"
-        f'<div class="beside">{figure(plot, caption)}<div>{furthest}</div></div>'
+    errors = (seen - told) / np.sqrt(np.maximum(told * (1 - told), 1e-9) / rows)
+    furthest = np.argsort(-np.abs(errors), kind="stable")[:FURTHEST]
+    of_furthest = (numbers[furthest].tolist() for numbers in (enough, rows, told, seen, errors))
+    return RatesOfColumns(
+        gap=float((np.abs(seen - told) * rows).sum() / rows.sum()),
+        within=float((np.abs(errors) <= 2).mean()),
+        prior=subject.encoding.prior or 0.0,
+        positive_rate=positive_rate,
+        plot=_plot_of_columns(told, seen, rows, pool(told, rows, test_sums[enough])),
+        n_left_out=len(test_rows) - len(enough),
+        furthest=[Furthest(*numbers) for numbers in zip(*of_furthest, strict=True)],
     )
 
 
-def _plot_of_columns(told: Floats, seen: Floats, rows: Integers, pooled: Pooled) -> str:
+def _plot_of_columns(told: Floats, seen: Floats, rows: Integers, pooled: Pooled) -> Plot:
     axis = Axis(0, 1.04 * float(max(told.max(), seen.max())))
     shapes = [line([(0, 0), (axis.high, axis.high)], axis, axis, "even")]
     sizes = np.digitize(rows, SIZES)
     for size, class_ in enumerate(("few", "some", "many")):
         chosen = sizes == size
         shapes.append(dots(zip(told[chosen], seen[chosen], strict=True), axis, axis, class_))
-    shapes += _pooled_shapes(pooled, axis, axis)
-    titles = "rate in training", "rate in the test rows"
-    plot = Plot(
-        shapes, axis, axis, "{:.0%}", "{:.0%}", x_title=titles[0], y_title=titles[1], class_="square"
+    return Plot(
+        label="rates of columns in training, and in the test rows",
+        shapes=[*shapes, *_pooled_shapes(pooled, axis, axis)],
+        x=axis,
+        y=axis,
+        x_format="{:.0%}",
+        y_format="{:.0%}",
+        x_title="rate in training",
+        y_title="rate in the test rows",
+        class_="square",
     )
-    return plot.html("rates of columns in training, and in the test rows")
 
 
-def _furthest(rows: Integers, numbers: Integers, told: Floats, seen: Floats, off: Floats) -> str:
-    cells = []
-    for i in np.argsort(-np.abs(off), kind="stable")[:FURTHEST]:
-        link = f'<a href="#column={numbers[i]}">column {numbers[i]}</a>'
-        errors = f"{off[i]:+.1f}".replace("-", "−")
-        cells.append([link, count(rows[i]), percent(told[i]), percent(seen[i]), errors])
-    return "<h3>Furthest off</h3>" + table(["", "test rows", "training", "test", "st. errors"], cells)
-
-
-def _of_values(encoding: Encoding, observed: Observed) -> str:
-    assert observed.labels is not None
+def _labels_by_value(encoding: Encoding, labels: Floats, observed: Observed) -> LabelsByValue | Hint:
     kept, n = observed.kept, len(encoding.vocabulary)
     rows = np.bincount(kept.codes, minlength=n)
-    sums = sums_by(kept.codes, np.repeat(observed.labels, np.diff(kept.indptr)), n)
+    sums = sums_by(kept.codes, np.repeat(labels, np.diff(kept.indptr)), n)
     if not rows.sum():
-        return hint("The test rows have no feature that the model knows.")
+        return Hint("The test rows have no feature that the model knows.")
     pooled = pool(encoding.measure, rows, sums, 20)
-    binary, mean = observed.positive_rate is not None, float(observed.labels.mean())
+    binary, mean = observed.positive_rate is not None, float(labels.mean())
     x = _around(pooled.told)
     y = _around(np.append(pooled.seen, [0.0, 1.08 * pooled.seen.max()]))
-    shapes = [line([(x.low, mean), (x.high, mean)], x, y, "even"), *_pooled_shapes(pooled, x, y)]
-    title = "rate of positives in the test rows" if binary else "mean label in the test rows"
-    y_format = "{:.0%}" if binary else "{:.3g}"
-    plot = Plot(shapes, x, y, "{:.2g}", y_format, x_title="value of features", y_title=title)
-    return (
-        "<p>Do high values still mean high labels? Features are pooled by their value into groups of "
-        "about as many test rows, and held against the labels of the rows that have them.</p>"
-    ) + figure(
-        plot.html("labels of test rows against the values of their features"),
-        f"{key('pooled')} A group of features. Dashed: all test rows. The model keeps values against "
-        "absence, not rates, so what to expect is a rising line, not a diagonal.",
+    plot = Plot(
+        label="labels of test rows against the values of their features",
+        shapes=[line([(x.low, mean), (x.high, mean)], x, y, "even"), *_pooled_shapes(pooled, x, y)],
+        x=x,
+        y=y,
+        x_format="{:.2g}",
+        y_format="{:.0%}" if binary else "{:.3g}",
+        x_title="value of features",
+        y_title="rate of positives in the test rows" if binary else "mean label in the test rows",
     )
+    return LabelsByValue(plot)
 
 
 def _around(values: Floats) -> Axis:
@@ -119,6 +144,6 @@ def _around(values: Floats) -> Axis:
     return Axis(low, high if high > low else low + 1)
 
 
-def _pooled_shapes(pooled: Pooled, x: Axis, y: Axis) -> list[str]:
+def _pooled_shapes(pooled: Pooled, x: Axis, y: Axis) -> list[Shape]:
     points = list(zip(pooled.told.tolist(), pooled.seen.tolist(), strict=True))
     return [line(points, x, y, "pooled"), dots(points, x, y, "pooled")]

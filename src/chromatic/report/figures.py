@@ -1,4 +1,4 @@
-"""The figures of the paper's appendix, for any data, and the look of all figures."""
+"""The figures of the paper's appendix, for any data, and the style of all figures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def folder_for_figures(folder: str | os.PathLike[str]) -> str:
 def draw_graph_figures(
     study: Study, prices: list[dict[str, Any]], folder: str | os.PathLike[str]
 ) -> list[str]:
-    """Write the figures into a folder, which is made where it is missing; their paths."""
+    """Write the figures into a folder, which is made where it is missing; return their paths."""
     per_k, filtered, k = study.per_k, study.filtered, study.suggested_k
     held = filtered["held_out"][k - 1], filtered["max_degree"][k - 1]
 
@@ -82,7 +82,7 @@ def draw_graph_figures(
 
 
 def write_figures(drawings: dict[str, Callable[[Any], None]], folder: str | os.PathLike[str]) -> list[str]:
-    """Write a PNG file for each drawing, which is given its axes; their paths."""
+    """Write a PNG file for each drawing, which is given its axes; return their paths."""
     folder = folder_for_figures(folder)
     paths = []
     for name, draw in drawings.items():
@@ -94,7 +94,7 @@ def write_figures(drawings: dict[str, Callable[[Any], None]], folder: str | os.P
 
 @contextlib.contextmanager
 def panels(count: int, paths: list[str], title: str | None = None) -> Iterator[list[Any]]:
-    """Axes side by side, two in a line, to draw on; PNG or SVG files, the same bytes every time."""
+    """Give axes to draw on, two in a line, then write PNG or SVG files: the same bytes every time."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -115,7 +115,7 @@ def panels(count: int, paths: list[str], title: str | None = None) -> Iterator[l
 
 
 def draw_new_edges(axes: Any, series: Series) -> None:
-    """New edges of a row, estimated and seen, against k."""
+    """Draw the new edges of a row, estimated and seen, against k."""
     ks = series["k"]
     for color, name, estimate, seen in (
         (BLUE, "all pairs", "good_turing", "new_edges"),
@@ -134,7 +134,7 @@ def draw_new_edges(axes: Any, series: Series) -> None:
 
 
 def draw_colors_needed(axes: Any, series: Series) -> None:
-    """The colors that the theorem needs, and what they are made of, against k."""
+    """Draw the colors that the theorem needs, and what they are made of, against k."""
     ks = series["k"]
     axes.plot(ks, series["colors_needed"], color=BLUE, label="$m$, colors needed")
     axes.plot(
@@ -155,7 +155,7 @@ def draw_colors_needed(axes: Any, series: Series) -> None:
 
 
 def draw_colors_needed_filtered(axes: Any, per_k: Series, filtered: Series) -> None:
-    """The colors that the theorem needs with features held out and without, against k."""
+    """Draw the colors that the theorem needs with features held out and without, against k."""
     ks = per_k["k"]
     axes.plot(ks, per_k["colors_needed"], color=GRAY, label="$m$, nothing held out")
     axes.plot(ks, filtered["colors_needed"], color=BLUE, label="$m_f$, with held-out features")
@@ -185,20 +185,20 @@ def draw_colors_needed_filtered(axes: Any, per_k: Series, filtered: Series) -> N
 def draw_collisions(
     axes: Any, prices: list[dict[str, Any]], k: int, held_out: int, max_degree: int
 ) -> None:
-    """Collisions in test rows and promised ones, against the colors of each coloring."""
+    """Draw the collisions in test rows and promised ones, against the colors of each coloring."""
     tested = any(price["collisions"] is not None for price in prices)
-    for fit, color in (("random", GREEN), ("uniform", BLUE)):
-        chosen = [price for price in prices if price["coloring"] == fit]
-        label = "random" if fit == "random" else f"uniform, k = {k}"
+    for strategy, color in (("random", GREEN), ("uniform", BLUE)):
+        chosen = [price for price in prices if price["coloring"] == strategy]
+        label = "random" if strategy == "random" else f"uniform, k = {k}"
         colors = [price["colors"] for price in chosen]
         if tested:
             seen = _positive([price["collisions"] for price in chosen])
             axes.plot(colors, seen, "o-", color=color, markersize=5, label=f"{label}: in test rows")
         expected = _positive([price["expected"] for price in chosen])
         axes.plot(colors, expected, "--", color=color, label=f"{label}: promised")
-    for fit, color in (("first-fit", RED), ("balanced", ORANGE)):
-        [price] = [price for price in prices if price["coloring"] == fit]
-        label = f"{fit}: {price['colors']:,} colors"
+    for strategy, color in (("first-fit", RED), ("balanced", ORANGE)):
+        [price] = [price for price in prices if price["coloring"] == strategy]
+        label = f"{strategy}: {price['colors']:,} colors"
         if price["collisions"]:
             axes.plot(price["colors"], price["collisions"], "s", color=color, markersize=7, label=label)
         else:
@@ -215,7 +215,7 @@ def draw_collisions(
 
 
 def over_columns(axes: Any, budgets: list[int]) -> None:
-    """A logarithmic axis of columns, with each budget, a power of two, on it."""
+    """Make the x axis logarithmic, with each budget, a power of two, on it."""
     axes.set_xscale("log", base=2)
     plain_numbers(axes.xaxis)
     if max(budgets) > 10_000:
@@ -233,7 +233,7 @@ def _over_k(axes: Any, ks: list[int]) -> None:
 
 
 def _positive(values: list[Any]) -> list[float]:
-    """Values for a logarithmic axis, with gaps where there is none."""
+    """Return values for a logarithmic axis, with gaps where there is none."""
     return [value if value else math.nan for value in values]
 
 
@@ -245,7 +245,7 @@ def _log(axes: Any) -> None:
 
 
 def plain_numbers(axis: Any) -> None:
-    """Numbers as people write them; on a short logarithmic axis also 2 and 5 of each decade."""
+    """Write numbers as people do; on a short logarithmic axis also 2 and 5 of each decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()

@@ -35,8 +35,13 @@ class Observed:
     kept: Rows  # without collisions
 
     @property
+    def unseen_in_a_row(self) -> float:
+        """The unseen features of a row, on average."""
+        return self.unseen / max(self.n_rows, 1)
+
+    @property
     def unseen_share(self) -> float:
-        """Of all occurrences of sparse features."""
+        """The share of the unseen features in all occurrences of sparse features."""
         every = int(self.seen.sum()) + self.unseen
         return self.unseen / every if every else 0.0
 
@@ -44,7 +49,7 @@ class Observed:
 def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     """Count what becomes of rows that the encoding's vocabulary codes.
 
-    As in encoding them, collisions are among the features that play a part.
+    As in encoding, only features that play a part collide.
     """
     counted = rows.truncated(encoding.n_kept)
     kept, dropped = represent(counted, encoding.coloring, threads)
@@ -84,21 +89,21 @@ def labels_by_column(encoding: Encoding, observed: Observed) -> tuple[Integers, 
 
 
 def sums_by(places: npt.NDArray[np.integer], weights: npt.NDArray[Any], n: int) -> Floats:
-    """The sum of the weights at each of n places."""
+    """Return the sum of the weights at each of n places."""
     return np.bincount(places, weights=weights, minlength=n).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """Rows of several columns, or of several values, put together: what was told and what was seen."""
+    """Groups of columns or of features: what training told of each group, and what test rows showed."""
 
-    told: Floats
-    seen: Floats
+    told: Floats  # the mean measure of a group
+    seen: Floats  # the mean label of its test rows
     rows: Integers
 
 
 def pool(told: Floats, rows: Integers, sums: Floats, groups: int = 10) -> Pooled:
-    """Group what was told, ascending, into groups of about as many rows each.
+    """Put columns or features together, by ascending measure, into groups of about as many rows each.
 
     >>> pooled = pool(np.array([0.1, 0.2, 0.9]), np.array([2, 2, 4]), np.array([0.0, 1, 4]), 2)
     >>> pooled.told.round(2).tolist(), pooled.seen.tolist()
@@ -111,7 +116,7 @@ def pool(told: Floats, rows: Integers, sums: Floats, groups: int = 10) -> Pooled
     together = sums_by(group, rows, groups)
     some = together > 0
     return Pooled(
-        sums_by(group, told * rows, groups)[some] / together[some],
-        sums_by(group, sums, groups)[some] / together[some],
-        together[some].astype(np.int64),
+        told=sums_by(group, told * rows, groups)[some] / together[some],
+        seen=sums_by(group, sums, groups)[some] / together[some],
+        rows=together[some].astype(np.int64),
     )

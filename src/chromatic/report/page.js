@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("contents").textContent);
-  const { features, columns, measure: kind, prior } = data;
+  const { features, columns, measure_key: kind, prior } = data;
   const STEP = 25, CHIPS = 12, LISTED = 40;
   const $ = (id) => document.getElementById(id);
 
@@ -10,8 +10,10 @@
   const rows = (n) => count(n) + (n === 1 ? " row" : " rows");
   const percent = (r) => r > 0 && r < 5e-5 ? "< 0.01 %" : r ? (100 * r).toFixed(r < 0.01 ? 2 : 1) + " %" : "0 %";
   const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
-  const measure = { rate: percent, value: signed, level: (c) => (c ? "level " + count(c) : "no level") }[kind];
-  const measureOfColumn = kind === "level" ? (c) => count(c) + " levels" : measure;
+  // Rates and levels are written in their own way, every other measure as a number with its sign.
+  const level = (n) => (n ? "level " + count(n) : "no level");
+  const measure = { rate: percent, level }[kind] || signed;
+  const measureOfColumn = kind === "level" ? (n) => count(n) + " levels" : measure;
 
   // Text only ever becomes text nodes: what a feature is called is never read as HTML.
   const make = (tag, class_, ...children) => {
@@ -28,8 +30,8 @@
   features.column.forEach((column, i) => ofColumn.get(column)?.push(i));
   const placeOf = new Map(columns.number.map((number, place) => [number, place]));
 
-  // ---- a bar from the overall rate to a column's -------------------------------
-  const largest = Math.max(...[...columns.rate].map(Math.abs), 1e-9);
+  // ---- a bar from the overall rate, or from 0, to a column's measure -------------------------------
+  const largest = Math.max(...[...columns.measure].map(Math.abs), 1e-9);
   const scale = kind === "rate"
     ? (r) => (100 * r) / Math.max(largest, prior)
     : (v) => 50 + (50 * v) / largest;
@@ -48,10 +50,9 @@
 
   // ---- the columns -------------------------------------------------------------
   const table = (indices) => {
-    const told = kind;
-    const heads = ["feature", "rows", told].concat(features.seen ? ["in test", "lost in test"] : []);
+    const heads = ["feature", "rows", kind].concat(features.seen ? ["in test", "lost in test"] : []);
     const body = indices.map((i) => make("tr", "",
-      ...[features.name[i], count(features.rows[i]), measure(features.rate[i])]
+      ...[features.name[i], count(features.rows[i]), measure(features.measure[i])]
         .concat(features.seen ? [count(features.seen[i]), count(features.lost[i])] : [])
         .map((text) => make("td", "", text))));
     return make("div", "scroll", make("table", "",
@@ -86,8 +87,8 @@
     const element = make("details", "column", make("summary", "",
       make("span", "number", String(columns.number[place])),
       make("span", "chips", ...chips),
-      meter(columns.rate[place]),
-      make("span", "rate", measureOfColumn(columns.rate[place])),
+      meter(columns.measure[place]),
+      make("span", "measure", measureOfColumn(columns.measure[place])),
       make("span", "amount", rows(columns.rows[place]))));
     element.dataset.column = columns.number[place];
     element.addEventListener("toggle", () => {
@@ -98,13 +99,13 @@
 
   const orders = {
     tells: (a, b) => a - b,
-    high: (a, b) => columns.rate[b] - columns.rate[a],
-    low: (a, b) => columns.rate[a] - columns.rate[b],
+    high: (a, b) => columns.measure[b] - columns.measure[a],
+    low: (a, b) => columns.measure[a] - columns.measure[b],
     rows: (a, b) => columns.rows[b] - columns.rows[a],
     features: (a, b) => columns.features[b] - columns.features[a],
     number: (a, b) => columns.number[a] - columns.number[b],
   };
-  let shown = [];  // [place, hits] of the columns that the search found
+  let shown = [];  // [place, hits] of the columns that the list shows
   const list = $("columns-list"), search = $("search"), sort = $("sort"), more = $("more"), status = $("status");
 
   const showMore = () => {
@@ -127,8 +128,8 @@
       columns.name.forEach((name, place) => { if (name === query && !hits.has(place)) hits.set(place, []); });
     }
     const order = orders[sort.value];
-    const exact = ([, found]) => found.some((i) => lower[i] === query) ? 0 : 1;
-    for (const found of hits.values()) found.sort((a, b) => (lower[b] === query) - (lower[a] === query));
+    const exact = ([, indices]) => indices.some((i) => lower[i] === query) ? 0 : 1;
+    for (const indices of hits.values()) indices.sort((a, b) => (lower[b] === query) - (lower[a] === query));
     shown = query ? [...hits] : columns.number.map((_, place) => [place, []]);
     shown.sort((a, b) => (query ? exact(a) - exact(b) : 0) || order(a[0], b[0]));
     list.replaceChildren();
@@ -152,7 +153,7 @@
   };
 
   // ---- one feature -------------------------------------------------------------
-  const lookup = $("feature"), found = $("found"), suggestions = $("suggestions");
+  const lookup = $("feature"), result = $("result"), suggestions = $("suggestions");
 
   const facts = (i) => {
     const column = features.column[i], parts = [make("h3", "", features.name[i])];
@@ -160,16 +161,18 @@
     link.href = `#column=${column}`;
     const where = make("p", "", `Color ${features.color[i]}, `);
     if (column >= 0) where.append(placeOf.has(column) ? link : link.textContent, ".");
-    else where.append(kind === "level"
-      ? "without a code of its own: it is too rare for the budget."
-      : "no column: its rate is so near to that of rows without any feature of its color that they share a level.");
+    else where.append({
+      level: "without a level of its own: it is too rare for the budget.",
+      rate: "no column: its rate is so near to that of rows without any feature of its color that they share a bin.",
+    }[kind] || "no column.");
     parts.push(where);
     let words = `In ${rows(features.rows[i])} of training`;
-    if (kind === "rate") words += `, ${percent(features.rate[i])} positive (smoothed), against ${percent(prior)} overall`;
-    if (kind === "value") words += `; its value is ${signed(features.rate[i])}`;
-    if (kind === "level" && features.rate[i]) words += `; its level is ${count(features.rate[i])}`;
+    const own = features.measure[i], overall = prior === null ? "" : `, against ${percent(prior)} overall`;
+    if (kind === "rate") words += `, ${percent(own)} positive (smoothed)` + overall;
+    else if (kind !== "level") words += `; its ${kind} is ${signed(own)}`;
+    else if (own) words += `; its level is ${count(own)}`;
     parts.push(make("p", "", words + "."));
-    if (kind !== "level") parts.push(meter(features.rate[i]));
+    if (kind !== "level") parts.push(meter(own));
     if (features.seen)
       parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
         (features.lost[i] ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));
@@ -187,7 +190,7 @@
 
   const look = () => {
     const query = lookup.value.trim(), low = query.toLowerCase();
-    found.replaceChildren();
+    result.replaceChildren();
     suggestions.replaceChildren();
     if (!query) {
       const first = features.name.slice(0, 6).map((_, i) => chip(i));
@@ -195,7 +198,7 @@
       return;
     }
     const exact = codeOf.has(query) ? codeOf.get(query) : lower.indexOf(low);
-    if (exact >= 0) found.append(facts(exact));
+    if (exact >= 0) result.append(facts(exact));
     const starts = [], contains = [];
     for (let i = 0; i < lower.length && starts.length < CHIPS; i++) {
       if (i === exact) continue;
@@ -204,7 +207,7 @@
     }
     const near = [...starts, ...contains].slice(0, CHIPS);
     if (near.length) suggestions.append(make("span", "soft", exact >= 0 ? "Also" : "Did you mean"), ...near.map(chip));
-    else if (exact < 0) found.append(make("p", "hint", features.name.length < data.n_features
+    else if (exact < 0) result.append(make("p", "hint", features.name.length < data.n_features
       ? `“${query}” is not among the ${count(features.name.length)} features on this page. chromatic inspect --feature looks in all ${count(data.n_features)}.`
       : `The model has no sparse feature “${query}”.`));
   };

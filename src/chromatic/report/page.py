@@ -4,68 +4,73 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
-from html import escape
 from importlib import resources
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 import chromatic
 from chromatic.data.rows import Rows
 from chromatic.model import Model
 from chromatic.report import sections
 from chromatic.report.calibration import calibration
-from chromatic.report.contents import Subject, as_json, embedded
+from chromatic.report.contents import as_json, embedded
+from chromatic.report.filters import FILTERS
 from chromatic.report.observed import observe
+from chromatic.report.subject import Subject
+
+
+class Section(NamedTuple):
+    """A part of the page that the navigation links to."""
+
+    id: str
+    title: str
+    content: Any  # plain values, with the name of the template that shows them
 
 
 def report(model: Model, rows: Rows | None = None, *, name: str = "model", threads: int = 1) -> str:
-    """The page as HTML; `rows` are test rows that the model's vocabulary codes."""
+    """Return the page as HTML; `rows` are test rows that the model's vocabulary codes."""
     observed = None if rows is None else observe(model.encoding, rows, threads)
     subject = Subject(name, model, observed)
-    data = embedded(subject)
-    n_listed = len(data["columns"]["number"])
-    parts = (
-        ("data", "The data", sections.glance(subject)),
-        ("colors", "Colors", sections.colors(subject)),
-        ("information", "Information", sections.budget(subject)),
-        ("look-up", "Look a feature up", sections.lookup(subject)),
-        ("columns", "Columns", sections.columns(subject, n_listed)),
-        ("lost", "Lost to collisions", sections.lost(subject)),
-        ("calibration", "Calibration", calibration(subject)),
-    )
-    links = "".join(f'<a href="#{id_}">{title}</a>' for id_, title, _ in parts)
+    contents = embedded(subject)
+    n_listed = len(contents["columns"]["number"])
     script = _resource("page.js")
-    return _filled(
-        _resource("page.html"),
-        {
-            "title": escape(f"chromatic report: {name}"),
-            "style": _resource("page.css"),
-            "header": sections.header(subject),
-            "navigation": f"<div>{links}</div>",
-            "sections": "\n".join(
-                f'<section id="{id_}"><h2>{title}</h2>{html}</section>' for id_, title, html in parts
-            ),
-            "footer": _footer(len(data["features"]["name"]), len(model.encoding.vocabulary)),
-            "data": as_json(data),
-            "script": script,
-            "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        },
+    return _template("page.html").render(
+        name=name,
+        header=sections.header(subject),
+        sections=[
+            Section("data", "The data", sections.data(subject)),
+            Section("colors", "Colors", sections.colors(subject)),
+            Section("information", "Information", sections.budget(subject)),
+            Section("look-up", "Look a feature up", sections.lookup(subject)),
+            Section("columns", "Columns", sections.columns(subject, n_listed)),
+            Section("lost", "Lost to collisions", sections.lost(subject)),
+            Section("calibration", "Calibration", calibration(subject)),
+        ],
+        version=chromatic.__version__,
+        n_shown=len(contents["features"]["name"]),
+        n_features=len(model.encoding.vocabulary),
+        # These three are not escaped: two files of this package, and JSON that is safe in a script.
+        style=Markup(_resource("page.css")),
+        script=Markup(script),
+        contents=as_json(contents),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
 
 
-def _footer(n_shown: int, n_features: int) -> str:
-    which = (
-        f"It knows all {n_features:,} sparse features."
-        if n_shown == n_features
-        else f"Search and look-up know {n_shown:,} of the {n_features:,} sparse features: the first of "
-        "each column, those most lost, and the most frequent. <code>chromatic inspect</code> knows all."
+def _template(name: str) -> Template:
+    """Return a template of this package; whatever it shows is escaped."""
+    environment = Environment(
+        loader=PackageLoader("chromatic.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    made = f"Made by chromatic {chromatic.__version__}. This page loads nothing from elsewhere."
-    return f"<p>{made} {which}</p>"
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    """The template with its marks replaced, in one go: what a value contains is never a mark."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda mark: values[mark[1]], template)
+    environment.filters |= FILTERS
+    return environment.get_template(name)
 
 
 def _resource(name: str) -> str:

@@ -1,0 +1,99 @@
+"""What a report is about: a model, and what test rows show of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.explain import text_of
+from chromatic.encoding.protocol import ColumnFacts, Encoding
+from chromatic.model import Model
+from chromatic.report.observed import Observed, labels_by_column
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MOST_LOST = 25
+LONGEST_NAME = 160  # characters
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Why a section has nothing to show."""
+
+    template: ClassVar[str] = "hint.html"
+
+    why: str
+    command: str = ""  # what to run to see more
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about."""
+
+    name: str  # of the model's file
+    model: Model
+    observed: Observed | None
+
+    @property
+    def encoding(self) -> Encoding:
+        """The encoding of the model."""
+        return self.model.encoding
+
+    @cached_property
+    def facts(self) -> ColumnFacts:
+        """What the model knows of its columns."""
+        return self.encoding.column_facts()
+
+    @cached_property
+    def order(self) -> Integers:
+        """The numbers of the columns, the strongest first."""
+        return np.argsort(-self.facts.strength, kind="stable")
+
+    @cached_property
+    def in_test(self) -> tuple[Integers, Floats | None] | None:
+        """The test rows where each one-hot column is 1, and the sum of their labels."""
+        observed = self.observed
+        if observed is None or self.encoding.tables.values is not None:
+            return None
+        rows, sums = labels_by_column(self.encoding, observed)
+        return rows, None if observed.positive_rate is None else sums
+
+    @property
+    def binary(self) -> bool:
+        """Whether labels are of two kinds, as far as the model or the test rows tell."""
+        encoding, observed = self.encoding, self.observed
+        by_model = encoding.prior is not None and not encoding.numeric_labels
+        return by_model or (observed is not None and observed.positive_rate is not None)
+
+    def needs_test(self, why: str) -> Hint:
+        """Return what stands where only test rows could tell more."""
+        return Hint(why, f"chromatic report {self.name} --test test.svm -o report.html")
+
+
+def most_lost(observed: Observed | None) -> Integers:
+    """Return the features that collisions dropped most often from test rows."""
+    if observed is None:
+        return np.empty(0, np.int64)
+    order = np.argsort(-observed.lost, kind="stable")[:MOST_LOST]
+    return order[observed.lost[order] > 0]
+
+
+def name_of(vocabulary: Vocabulary, code: int) -> str:
+    """Return the name of a feature as text, cut where it is very long."""
+    return shortened(vocabulary.name(code))
+
+
+def shortened(name: bytes) -> str:
+    """Return bytes as text, cut where it is very long.
+
+    >>> shortened(b"caf\\xe9"), len(shortened(b"a" * 1000))
+    ('caf\\\\xe9', 160)
+    """
+    text = text_of(name)
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
