@@ -17,5 +17,5 @@ data = lightgbm.Dataset(
     params={"verbose": -1},
 )
 model = lightgbm.train({"objective": "binary", "verbose": -1, "num_threads": 1}, data, 60)
-found = roc_auc_score(test.labels, model.predict(encoder.transform(test.rows).astype(np.float32)))
-print(f"{encoder.n_colors_} categorical features, AUC on other names {found:.3f}")
+auc = roc_auc_score(test.labels, model.predict(encoder.transform(test.rows).astype(np.float32)))
+print(f"{encoder.n_colors_} categorical features, AUC on other names {auc:.3f}")

@@ -1,4 +1,4 @@
-"""PyTorch with an embedding table for each color: codes from `encoding="frequency"`."""
+"""PyTorch with an embedding for each level of each color: levels from `encoding="frequency"`."""
 
 import numpy as np
 import torch
@@ -17,16 +17,16 @@ head = torch.nn.Sequential(
 )
 
 
-def score(codes):
-    """Codes are rows × colors, 0 where a color is absent."""
-    return head(table(codes + starts).flatten(1))[:, 0]
+def score(levels):
+    """Return the log-odds of rows; levels are rows × colors, 0 where a color is absent."""
+    return head(table(levels + starts).flatten(1))[:, 0]
 
 
-codes = torch.tensor(encoder.transform(rows).toarray(), dtype=torch.int64)
+levels = torch.tensor(encoder.transform(rows).toarray(), dtype=torch.int64)
 step = torch.optim.Adam([*table.parameters(), *head.parameters()], 1e-2)
 for batch in torch.randperm(len(rows)).split(256):
     loss = torch.nn.functional.binary_cross_entropy_with_logits(
-        score(codes[batch]), torch.tensor(labels)[batch]
+        score(levels[batch]), torch.tensor(labels)[batch]
     )
     step.zero_grad()
     loss.backward()

@@ -1,4 +1,4 @@
-"""Strings and frames: text columns, lists of tags and numbers in one table."""
+"""A table with a text column, a column of lists and a numeric column."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Serving: a model file, one row at a time, as weights of a linear model."""
+"""Serve one row at a time: a model file, and the weights of a linear model for its columns."""
 
 import tempfile
 from pathlib import Path
