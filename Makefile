@@ -63,6 +63,7 @@ lock: $(VENV)/.ready-to-test
 	env UV_FIND_LINKS="$$PIP_FIND_LINKS" $${PIP_CERT:+SSL_CERT_FILE="$$PIP_CERT"} \
 		UV_CUSTOM_COMPILE_COMMAND="make lock" $(RUN)/uv pip compile pyproject.toml --extra all --extra dev -c constraints.txt \
 		--generate-hashes --no-annotate --python $(RUN)/python --quiet -o requirements.lock
+	sed -i 's/+cpu / /' requirements.lock # an index may call the same file by its plain version
 
 clean-kernels:
 	find src -name '*.nb[ci]' -delete

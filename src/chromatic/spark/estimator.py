@@ -258,12 +258,24 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         files.write_model(SparkSession.active(), self._model, path, names=self._get("names"))
 
     def write(self) -> MLWriter:
-        """A writer of a folder in Spark's manner: `metadata`, and the model file."""
+        """Return a writer of a folder in Spark's manner.
+
+        Returns
+        -------
+        MLWriter
+            It writes `metadata`, and the model file.
+        """
         return _ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader[ChromaticModel]:
-        """A reader of such a folder, or of a model file alone."""
+        """Return a reader of such a folder, or of a model file alone.
+
+        Returns
+        -------
+        MLReader
+            It reads what `write` and `writeFile` wrote.
+        """
         return _ModelReader()
 
 
