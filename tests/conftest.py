@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from clicks import make_clicks
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -29,3 +30,9 @@ def npm() -> Path:
 @pytest.fixture(scope="session")
 def debian_survival() -> Path:
     return real_data("debian_survival")
+
+
+@pytest.fixture(scope="module")
+def clicks():
+    """Rows of four fields as tokens; the label depends on two of them."""
+    return make_clicks()

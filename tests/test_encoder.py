@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from clicks import matrix_of
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -41,17 +42,6 @@ def test_all_of_scikit_learn_s_checks_were_run():
     assert len(list(mark.args[1])) > 30 * len(ENCODERS)
 
 
-@pytest.fixture(scope="module")
-def clicks():
-    """Rows of four fields as tokens; the label depends on two of them."""
-    random = np.random.default_rng(0)
-    fields = random.integers(0, [30, 200, 3000, 15], (3000, 4))
-    score = random.normal(size=30)[fields[:, 0]] + 1.5 * random.normal(size=200)[fields[:, 1]]
-    y = (random.random(3000) < 1 / (1 + np.exp(-score))).astype(int)
-    X = [[f"{name}={value}" for name, value in zip("abcd", row, strict=True)] for row in fields]
-    return X, y
-
-
 def test_a_pipeline_is_searched_over_budgets(clicks):
     X, y = clicks
     model = make_pipeline(ChromaticEncoder(), LogisticRegression())
@@ -67,14 +57,6 @@ def test_labels_may_be_any_two_things(clicks, coding):
     plain = ChromaticEncoder(budget=32).fit_transform(X, y)
     other = ChromaticEncoder(budget=32).fit_transform(X, np.array(coding)[y])
     assert (plain != other).nnz == 0
-
-
-def matrix_of(X):
-    names = sorted({token for row in X for token in row})
-    number = {name: i for i, name in enumerate(names)}
-    indptr = np.arange(len(X) + 1) * 4
-    indices = [number[token] for row in X for token in row]
-    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(X), len(names)))
 
 
 def test_every_layout_of_a_matrix_gives_the_same(clicks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Collection
 from dataclasses import replace
@@ -15,14 +14,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from chromatic._log import log
 from chromatic.data import Reader
-from chromatic.data.batch import Batch, LeftOut, check_kind
+from chromatic.data.batch import Batch, check_kind
 from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.model import Input
-
-log = logging.getLogger("chromatic")
 
 
 class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,6 +73,22 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             log.warning("some rows estimated: train on the %s of training_rows_ only", f"{n_left:,}")
         return self._output(encoded)
 
+    def transform(self, X: Any) -> Any:
+        """Return the columns of rows; features that were not seen in training play no part.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The rows, as `fit` takes them.
+
+        Returns
+        -------
+        csr_array or DataFrame of shape (n_rows, n_columns)
+            The columns.
+        """
+        check_is_fitted(self)
+        return self._output(self._encoded(X))
+
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns.
 
@@ -96,6 +110,10 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
         """Learn; return the columns of all training rows, and how many of the rows are to train on."""
+        raise NotImplementedError
+
+    def _encoded(self, X: Any) -> Encoded:
+        """Encode other rows."""
         raise NotImplementedError
 
     def _column_names(self, given: Any) -> list[str]:
@@ -165,12 +183,6 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         return pd.DataFrame.sparse.from_spmatrix(matrix, columns=self.get_feature_names_out())
-
-
-def say_what_was_left_out(batches: list[Batch]) -> None:
-    """Nothing is dropped silently."""
-    for sentence in LeftOut.of(batches).sentences():
-        log.warning(sentence)
 
 
 def is_matrix(X: Any) -> bool:

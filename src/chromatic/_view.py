@@ -15,6 +15,7 @@ from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import check_known
+from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
@@ -43,21 +44,8 @@ class ModelView(SparseEstimator):
             self.feature_names_in_ = np.array(model.input.columns, dtype=object)
         self.__dict__.pop("_row_encoder", None)
 
-    def transform(self, X: Any) -> Any:
-        """Return the columns of rows; features that were not seen in training play no part.
-
-        Parameters
-        ----------
-        X : sparse matrix, list of rows, table or path
-            The rows, as `fit` takes them.
-
-        Returns
-        -------
-        csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns.
-        """
-        check_is_fitted(self)
-        return self._output(self.encoding_.encode(self._code(X), thread_count(self.n_jobs)))
+    def _encoded(self, X: Any) -> Encoded:
+        return self.encoding_.encode(self._code(X), thread_count(self.n_jobs))
 
     def _code(self, X: Any) -> Rows:
         vocabulary = self.encoding_.vocabulary

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from chromatic._estimator import SparseEstimator, say_what_was_left_out
+from chromatic._estimator import SparseEstimator
+from chromatic._log import log
 from chromatic._threads import thread_count
+from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
@@ -16,7 +16,28 @@ from chromatic.model import Input
 from chromatic.parameters import check_parameter
 
 
-class FrequencyEncoder(SparseEstimator):
+class _Baseline(SparseEstimator):
+    """An encoder that needs no labels."""
+
+    budget: int
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "encoding_")
+
+    @property
+    def _input(self) -> Input:
+        return self._fitted_on
+
+    def _read_rows(self, X: Any) -> list[Batch]:
+        """Read training rows, and say what was left out of them."""
+        check_parameter("budget", self.budget)
+        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
+        for sentence in LeftOut.of(batches).sentences():
+            log.warning(sentence)
+        return batches
+
+
+class FrequencyEncoder(_Baseline):
     """Frequency truncation (FT): the most frequent features, a column each.
 
     Parameters
@@ -60,17 +81,8 @@ class FrequencyEncoder(SparseEstimator):
         self.min_count = min_count
         self.n_jobs = n_jobs
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "encoding_")
-
-    @property
-    def _input(self) -> Input:
-        return self._fitted_on
-
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
-        check_parameter("budget", self.budget)
-        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
-        say_what_was_left_out(batches)
+        batches = self._read_rows(X)
         vocabulary, rows = learn(
             batches,
             dense_threshold=self.dense_threshold,
@@ -80,29 +92,16 @@ class FrequencyEncoder(SparseEstimator):
         self.encoding_ = truncate(vocabulary, self.budget)
         return self.encoding_.encode(rows), rows.n_rows
 
-    def transform(self, X: Any) -> Any:
-        """Return the columns of rows.
-
-        Parameters
-        ----------
-        X : sparse matrix, list of rows, table or path
-            The rows, as `fit` takes them.
-
-        Returns
-        -------
-        csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns.
-        """
-        check_is_fitted(self)
+    def _encoded(self, X: Any) -> Encoded:
         vocabulary = self.encoding_.vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
-        return self._output(self.encoding_.encode(rows))
+        return self.encoding_.encode(rows)
 
     def _column_names(self, given: Any) -> list[str]:
         return column_names(self.encoding_, given)
 
 
-class HashingEncoder(SparseEstimator):
+class HashingEncoder(_Baseline):
     """The hashing trick (HT): each feature adds its value, with a sign of its own, to a column by its hash.
 
     Dense features are hashed too, and nothing is learned but whether features are integers.
@@ -134,37 +133,15 @@ class HashingEncoder(SparseEstimator):
         self.budget = budget
         self.n_jobs = n_jobs
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "encoding_")
-
-    @property
-    def _input(self) -> Input:
-        return self._fitted_on
-
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
-        check_parameter("budget", self.budget)
-        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
-        say_what_was_left_out(batches)
+        batches = self._read_rows(X)
         integers = not any(batch.has_names for batch in batches)
         self.encoding_ = HashingEncoding(self.budget, integers)
         encoded = self.encoding_.encode(batches)
         return encoded, encoded.n_rows
 
-    def transform(self, X: Any) -> Any:
-        """Return the columns of rows.
-
-        Parameters
-        ----------
-        X : sparse matrix, list of rows, table or path
-            The rows, as `fit` takes them.
-
-        Returns
-        -------
-        csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns.
-        """
-        check_is_fitted(self)
-        return self._output(self.encoding_.encode(self._read_more(X, self.encoding_.integers)))
+    def _encoded(self, X: Any) -> Encoded:
+        return self.encoding_.encode(self._read_more(X, self.encoding_.integers))
 
     def _column_names(self, given: Any) -> list[str]:
         return [f"hash{column}" for column in range(self.budget)]

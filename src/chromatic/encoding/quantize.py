@@ -96,12 +96,12 @@ def gains(groups: Groups, bins: int) -> Floats:
     >>> gains(Groups(np.array([0, 3]), np.array([9.0, 9, 9]), np.array([8.0, 7, 1])), 3).round(3).tolist()
     [7.0, 0.203]
     """
-    found = []
+    of_variables = []
     for k in range(groups.n_variables):
         part = slice(groups.starts[k], groups.starts[k + 1])
         alone = Groups(np.array([0, part.stop - part.start]), groups.rows[part], groups.negatives[part])
-        found.append(_gains_of_one(alone, min(bins, len(alone.rows))))
-    descending = -np.sort(-np.concatenate(found)) if found else np.empty(0)
+        of_variables.append(_gains_of_one(alone, min(bins, len(alone.rows))))
+    descending = -np.sort(-np.concatenate(of_variables)) if of_variables else np.empty(0)
     return descending[: max(0, bins - groups.n_variables)]
 
 

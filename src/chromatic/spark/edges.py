@@ -33,8 +33,8 @@ def fetch_graph(coded: DataFrame, vocabulary: Vocabulary, k: int, most_bytes: in
                 edge = (later.astype(np.int64) << 32) | earlier.astype(np.int64)
                 yield from given_back({"edge": edge, "count": counts.astype(np.int64)})
 
-    found = coded.select("codes").mapInArrow(count_edges, "edge long, count long")
-    frequent = found.groupBy("edge").agg(F.sum("count").alias("count")).filter(F.col("count") >= k)
+    pairs = coded.select("codes").mapInArrow(count_edges, "edge long, count long")
+    frequent = pairs.groupBy("edge").agg(F.sum("count").alias("count")).filter(F.col("count") >= k)
     frequent = frequent.persist()
     try:
         n_edges: int = frequent.count()

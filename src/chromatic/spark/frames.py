@@ -116,7 +116,7 @@ def errors_of_workers() -> Iterator[None]:
     try:
         yield
     except PythonException as error:
-        found = re.search(r"chromatic\.errors\.InputError: (.+)", str(error))
-        if found is None:
+        raised = re.search(r"chromatic\.errors\.InputError: (.+)", str(error))
+        if raised is None:
             raise
-        raise InputError(found[1]) from error
+        raise InputError(raised[1]) from error

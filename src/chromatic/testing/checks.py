@@ -43,8 +43,8 @@ def check(encoder: Any, expected_to_fail: Mapping[str, str] | None = None) -> di
     that cannot hold; one that holds nevertheless is an error too.
 
     >>> from chromatic import HashingEncoder
-    >>> found = check(HashingEncoder(64), {"unseen_features_change_nothing": "hashing knows no features"})
-    >>> found["rows_in_any_order_give_the_same_model"], found["one_row_equals_the_batch"]
+    >>> outcomes = check(HashingEncoder(64), {"unseen_features_change_nothing": "hashing knows no features"})
+    >>> outcomes["rows_in_any_order_give_the_same_model"], outcomes["one_row_equals_the_batch"]
     ('passed', 'left out: there is no encode_one')
     """
     reasons = dict(expected_to_fail or {})
@@ -54,24 +54,24 @@ def check(encoder: Any, expected_to_fail: Mapping[str, str] | None = None) -> di
         raise ValueError(
             f"there are no checks of the names {', '.join(sorted(unknown))}; expected of {known}"
         )
-    found, failed = {}, []
+    outcomes, failed = {}, []
     for one in CHECKS:
         name = one.__name__
         try:
             one(encoder)
-            found[name] = "passed"
+            outcomes[name] = "passed"
             if name in reasons:
                 failed.append(f"{name}: was expected to fail ({reasons[name]}), and holds")
         except DoesNotApply as reason:
-            found[name] = f"left out: {reason}"
+            outcomes[name] = f"left out: {reason}"
         except Exception as error:  # an encoder may fail in any way; the other checks go on
-            found[name] = f"fails as expected: {reasons.get(name)}"
+            outcomes[name] = f"fails as expected: {reasons.get(name)}"
             told = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
             if name not in reasons:
                 failed.append(f"{name}: {told}")
     if failed:
         raise AssertionError("\n".join(failed))
-    return found
+    return outcomes
 
 
 def two_fits_give_the_same_model(encoder: Any) -> None:
@@ -145,9 +145,9 @@ def one_row_equals_the_batch(encoder: Any) -> None:
         raise DoesNotApply("there is no encode_one")
     fitted, test = _fitted(encoder), sample().test
     for row, expected in zip(test, _columns(fitted, _matrix(test)), strict=True):
-        found = np.asarray(fitted.encode_one(row))
-        same = np.array_equal(found, expected.indices) and bool((expected.data == 1).all())
-        same = same or np.array_equal(found, expected.toarray().ravel())
+        columns = np.asarray(fitted.encode_one(row))
+        same = np.array_equal(columns, expected.indices) and bool((expected.data == 1).all())
+        same = same or np.array_equal(columns, expected.toarray().ravel())
         assert same, f"encode_one({row}) gives other columns than transform does"
 
 
@@ -280,8 +280,8 @@ def _fitted(encoder: Any) -> Any:
 
 def _columns(fitted: Any, rows: Any) -> Any:
     """What transform gives, as CSR with sorted indices and without zeros."""
-    found = fitted.transform(rows)
-    matrix = sparse.csr_matrix(found if sparse.issparse(found) else np.asarray(found))
+    columns = fitted.transform(rows)
+    matrix = sparse.csr_matrix(columns if sparse.issparse(columns) else np.asarray(columns))
     matrix.eliminate_zeros()
     matrix.sort_indices()
     asked = rows.shape[0] if hasattr(rows, "shape") else len(rows)
