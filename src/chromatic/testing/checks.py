@@ -43,7 +43,8 @@ def check(encoder: Any, expected_to_fail: Mapping[str, str] | None = None) -> di
     that cannot hold; one that holds nevertheless is an error too.
 
     >>> from chromatic import HashingEncoder
-    >>> outcomes = check(HashingEncoder(64), {"unseen_features_change_nothing": "hashing knows no features"})
+    >>> unknown = {"unseen_features_change_nothing": "hashing knows no features"}
+    >>> outcomes = check(HashingEncoder(64), unknown)
     >>> outcomes["rows_in_any_order_give_the_same_model"], outcomes["one_row_equals_the_batch"]
     ('passed', 'left out: there is no encode_one')
     """
