@@ -61,6 +61,13 @@ def test_a_split_leaves_the_other_rows_to_train_on(data):
         assert fitted.training.to_csr().shape[0] == 4000
 
 
+def test_a_source_serves_one_fit(data):
+    source = LocalSource(*data)
+    fit(source, Settings(64))
+    with pytest.raises(RuntimeError, match="the source has served a fit"):
+        fit(source, Settings(32))
+
+
 def test_rare_pairs_may_share_a_color(data):
     train, labels = data
     one, two = (

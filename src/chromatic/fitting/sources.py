@@ -66,7 +66,7 @@ class Source(ABC):
 
 
 class LocalSource(Source):
-    """Coded rows on this machine, in memory or in a file, and their labels.
+    """Coded rows on this machine, in memory or in a file, and their labels. It serves one fit.
 
     `y` are the labels where they do not come with the rows.
     """
@@ -113,6 +113,8 @@ class LocalSource(Source):
         return self.rows.labels
 
     def count(self, settings: Settings) -> Vocabulary:
+        if self._is_resolved:
+            raise RuntimeError("the source has served a fit, whose colors resolved its rows; make another")
         for sentence in self.data.left_out.sentences():
             log.warning(sentence)
         if self.rows.elided_values:
@@ -211,7 +213,7 @@ class MemorySource(LocalSource):
 
     @property
     def _labels_of_rows(self) -> Floats | None:
-        return self._labels_read
+        return self._labels_read if self._data is None else self._data.rows.labels
 
     def count(self, settings: Settings) -> Vocabulary:
         left_out = LeftOut.of(self._batches)
@@ -224,7 +226,7 @@ class MemorySource(LocalSource):
             keep_fields=self._fields or settings.coloring == "fields",
             threads=self.threads,
         )
-        self._data = Dataset(rows, vocabulary, left_out)
+        self._data, self._labels_read = Dataset(rows, vocabulary, left_out), None
         return super().count(settings)
 
 
