@@ -334,7 +334,7 @@ def _count_conflicts(span, rows, used, conflicts):  # type: ignore[no-untyped-de
                 word &= word - U64(1)
 
 
-@inlined
+@kernel
 def _fewest_conflicts(conflicts, keys, state):  # type: ignore[no-untyped-def]
     """The open color with the fewest conflicts, then the lightest; counts what is forced."""
     best = np.int64(0)
