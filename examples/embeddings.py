@@ -31,4 +31,4 @@ for batch in torch.randperm(len(rows)).split(256):
     step.zero_grad()
     loss.backward()
     step.step()
-print(f"{encoder.n_colors_} colors, {table.num_embeddings:,} embeddings, last loss {float(loss):.3f}")
+print(f"{encoder.n_colors_} colors, {table.num_embeddings:,} embeddings, last loss {loss.item():.3f}")
