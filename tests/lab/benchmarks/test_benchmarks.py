@@ -162,6 +162,7 @@ def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, monkeypa
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("spark")  # one JVM for all
 def test_spark_and_the_local_fit_give_the_same_columns(small):
     if shutil.which("java") is None:
         pytest.skip("there is no Java")
