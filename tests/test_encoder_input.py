@@ -185,3 +185,31 @@ def test_rows_that_were_not_split_are_not_taken_for_files(clicks):
         ChromaticEncoder().fit(["paid shop1", "paid shop2"], [0, 1])
     with pytest.raises(InputError, match="y has values of the types int, str; expected labels of one type"):
         ChromaticEncoder().fit([["a"], ["b"]], np.array([1, "a"], object))
+
+
+def test_files_are_fitted_within_a_limit_of_memory_with_the_same_model(clicks, tmp_path):
+    X, y = clicks
+    path = tmp_path / "clicks.tokens"
+    path.write_text("".join(f"{label} {' '.join(row)}\n" for label, row in zip(y, X, strict=True)))
+    within = ChromaticEncoder(64, memory="1G", cache=str(tmp_path / "cache"))
+    Z, expected = within.fit_transform(path), ChromaticEncoder(64).fit_transform(path)
+    assert (Z != expected).nnz == 0
+    within.save(tmp_path / "within.chroma")
+    ChromaticEncoder(64).fit(path).save(tmp_path / "all.chroma")
+    assert (tmp_path / "within.chroma").read_bytes() == (tmp_path / "all.chroma").read_bytes()
+    with pytest.raises(InputError, match="memory is '1G' and X is in memory already; expected paths"):
+        within.fit(X, y)
+    with pytest.raises(InputError, match="cache is of no use without memory"):
+        ChromaticEncoder(cache="here").fit(X, y)
+    with pytest.raises(InputError, match="values is 'distinct', which needs all rows in memory"):
+        ChromaticEncoder(values="distinct", memory="1G").fit(path)
+
+
+def test_each_value_may_be_a_feature_of_its_own(clicks):
+    _, y = clicks
+    X = [{"size": float(i % 7 + 1), f"item{i % 90}": 1.0} for i in range(len(y))]
+    by_size = np.arange(len(y)) % 7 < 2
+    elided = ChromaticEncoder(16, dense_threshold=2).fit(X, by_size)
+    distinct = ChromaticEncoder(16, dense_threshold=2, values="distinct").fit(X, by_size)
+    assert len(elided.colors_) == 91 and len(distinct.colors_) == 97
+    assert distinct.n_columns_ > elided.n_columns_
