@@ -174,7 +174,7 @@ def test_fit_says_how_many_rows_a_split_leaves(clicks):
         (["--cache", "here"], "cache is of no use without memory; expected both"),
         (["--engine", "dask"], "--engine is 'dask'; expected local or spark"),
         (["--engine", "spark", "--values", "distinct"], "--values is distinct; expected elide with"),
-        (["--memory", "8G", "--values", "distinct"], "which needs all rows in memory; expected elide"),
+        (["--memory", "8G", "--values", "distinct"], "which needs all rows in memory; expected 'elide'"),
         (["--memory", "8G", "--encoded", "t.npz"], "npz is held as a whole; expected svmlight"),
         (["--encoding", "x"], "--encoding is 'x'; expected submodular, target, frequency or identity"),
         (["--max-colors", "x"], "--max-colors is 'x'; expected a whole number, proper or paper"),

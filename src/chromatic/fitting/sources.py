@@ -266,10 +266,13 @@ class DiskSource(LocalSource):
 def check_for_disk(settings: Settings) -> None:
     """Refuse what cannot be fitted to rows that memory does not hold."""
     check_coloring_for_disk(settings.coloring, settings.min_edge_count)
+    check_values_elided(settings)
+
+
+def check_values_elided(settings: Settings) -> None:
+    """Refuse to make each value a feature where memory does not hold all rows."""
     if settings.values == "distinct":
-        raise InputError(
-            "values is 'distinct', which needs all rows in memory; expected elide, or no memory"
-        )
+        raise InputError("values is 'distinct', which needs all rows in memory; expected 'elide'")
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ from chromatic.errors import InputError
 from chromatic.fitting import Source
 from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.labels import LabelFacts
+from chromatic.fitting.sources import check_values_elided
 from chromatic.parameters import Settings
 from chromatic.spark.coding import Numbering, code, learn_vocabulary
 from chromatic.spark.columns import Checked, check
@@ -47,7 +48,7 @@ class Place:
 
 
 class SparkSource(Source):
-    """The rows of a frame. `by_fold` sums statistics for each fold, which a fit does not need."""
+    """The rows of a frame; with `by_fold`, coded rows know their fold, which a fit does not need."""
 
     def __init__(
         self,
@@ -73,10 +74,7 @@ class SparkSource(Source):
         return self._checked
 
     def count(self, settings: Settings) -> Vocabulary:
-        if settings.values != "elide":
-            raise InputError(
-                "values is 'distinct', which needs all rows in memory; expected 'elide' on Spark"
-            )
+        check_values_elided(settings)
         check_limits(settings.dense_threshold, settings.min_count)
         n_rows = self.checked.n_rows
         self._vocabulary = learn_vocabulary(self.frame, self.place.features, n_rows, settings)
@@ -153,8 +151,7 @@ class SparkSource(Source):
 
     def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
         assert self._coded is not None
-        n_folds = number_of_folds(settings) if self.by_fold else 1
-        return accumulate(self._coded, statistic, coloring, n_folds)
+        return accumulate(self._coded, statistic, coloring, 1)  # by fold only for training rows
 
 
 def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding: Encoding) -> Tables:
