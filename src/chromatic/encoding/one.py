@@ -60,11 +60,11 @@ class RowEncoder:
             return self._encode_as_many(tokens)
         kept = np.empty((2, len(tokens)), np.int32)
         n = _resolve(contents, self._colors, self._places, kept)
-        columns, codes = kept[0, :n], kept[1, :n]
+        columns: npt.NDArray[np.int32] = kept[0, :n]
         if self._values is None:
             return columns
         row = np.zeros(self._n_columns, self._values.dtype)
-        row[columns] = self._values[codes]
+        row[columns] = self._values[kept[1, :n]]
         return row
 
     @property
