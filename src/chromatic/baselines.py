@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from chromatic._estimator import SparseEstimator
-from chromatic._log import log
 from chromatic._threads import thread_count
 from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.vocabulary import learn
@@ -32,8 +31,7 @@ class _Baseline(SparseEstimator):
         """Read training rows, and say what was left out of them."""
         check_parameter("budget", self.budget)
         batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
-        for sentence in LeftOut.of(batches).sentences():
-            log.warning(sentence)
+        LeftOut.of(batches).warn()
         return batches
 
 

@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chromatic._files import check_target
 from chromatic._threads import thread_count
 from chromatic.data import Dataset, Reader
-from chromatic.data.batch import LeftOut
 from chromatic.data.source import SUFFIXES, Progress, total_size
+from chromatic.data.vocabulary import limits_of
 from chromatic.data.writers import format_to_write
 from chromatic.errors import InputError, in_file
 from chromatic.parameters import Settings
@@ -119,8 +119,8 @@ def opened(paths: list[str], reading: Reading, threads: int | None = None) -> It
 def read(paths: list[str], reading: Reading, settings: Settings) -> Dataset:
     """Read files into memory and learn their vocabulary; warn of what was left out."""
     with opened(paths, reading, settings.threads) as reader:
-        data = reader.read(paths, values=settings.values, **_learning(settings))
-    warn_of(data.left_out)
+        data = reader.read(paths, values=settings.values, **limits_of(settings))
+    data.left_out.warn()
     return data
 
 
@@ -128,7 +128,7 @@ def code(paths: list[str], vocabulary: Vocabulary, reading: Reading, threads: in
     """Read files by a vocabulary; warn of what was left out."""
     with opened(paths, reading, threads) as reader:
         data = reader.read(paths, vocabulary=vocabulary)
-    warn_of(data.left_out)
+    data.left_out.warn()
     return data
 
 
@@ -143,16 +143,6 @@ def fit_files(train: list[str], settings: Settings, reading: Reading) -> Iterato
             source = stack.enter_context(source_of_files(reader, train, settings))
             source.read()  # while the bar is shown
         yield fit(source, settings)
-
-
-def _learning(settings: Settings) -> dict[str, Any]:
-    """Return how a vocabulary is learned, as readers name it."""
-    return {
-        "dense_threshold": settings.dense_threshold,
-        "min_count": settings.min_count,
-        "keep_names": settings.names,
-        "keep_fields": settings.coloring == "fields",
-    }
 
 
 def write_training_rows(fitted: Fitted, target: Target, threads: int | None = None) -> None:
@@ -189,7 +179,7 @@ def transform_files(
     handle_unknown = model.parameters.get("handle_unknown", "ignore")
     with opened(paths, reading, threads) as reader:
         left_out = transform_files(reader, paths, model.encoding, *target, handle_unknown=handle_unknown)
-    warn_of(left_out)
+    left_out.warn()
 
 
 def encode_files(
@@ -218,9 +208,3 @@ def encode_files(
         model = model_of(fitted, reading)
         transform_files(test, model, test_rows, reading, settings.threads)
         save_model(model, model_path)
-
-
-def warn_of(left_out: LeftOut) -> None:
-    """Say what reading left out: nothing is dropped in silence."""
-    for sentence in left_out.sentences():
-        log.warning(sentence)

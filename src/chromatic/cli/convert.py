@@ -28,5 +28,5 @@ def convert(inputs: list[str], output: str, to: str | None, settings: Settings, 
     target = jobs.target_of(output, to)
     with jobs.opened(inputs, reading, settings.threads) as reader:
         batches = reader.batches(inputs)
-    jobs.warn_of(LeftOut.of(batches))
+    LeftOut.of(batches).warn()
     write(batches, *target, reader.threads)

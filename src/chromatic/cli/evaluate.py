@@ -96,7 +96,7 @@ def evaluate(
         limits: dict[str, Any] = {"dense_threshold": settings.dense_threshold}
         split = Split.read(train, test, reader, **limits, min_count=settings.min_count)
     for batches in (split.train_batches, split.test_batches):
-        jobs.warn_of(LeftOut.of(batches))
+        LeftOut.of(batches).warn()
     results = run(
         split,
         encoder,

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from chromatic._figures import shown
+
 
 @contextlib.contextmanager
 def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None] | None]:
@@ -41,17 +43,3 @@ def show_table(records: list[dict[str, Any]]) -> None:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
-
-
-def shown(value: Any) -> str:
-    """Return a figure as people write it.
-
-    >>> shown(1234567), shown(0.999912), shown(0.12345), shown(None)
-    ('1,234,567', '0.999912', '0.1235', '-')
-    """
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
-        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._log import log
 from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names
@@ -172,6 +173,11 @@ class LeftOut:
             (self.missing_numbers, "read {:,} empty numeric cells as 0"),
         )
         return [words.format(count) for count, words in told if count]
+
+    def warn(self) -> None:
+        """Say it: nothing is dropped in silence."""
+        for sentence in self.sentences():
+            log.warning(sentence)
 
 
 def have_labels(batches: list[Batch]) -> bool:

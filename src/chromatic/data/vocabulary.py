@@ -20,7 +20,7 @@ from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.errors import InputError
-from chromatic.parameters import DEFAULTS
+from chromatic.parameters import DEFAULTS, Settings
 
 log = logging.getLogger("chromatic")
 
@@ -200,6 +200,16 @@ def of_counts(
         fields=counted.fields[sparse] if keep_fields and counted.fields is not None else None,
     )
     return vocabulary, sparse, dense
+
+
+def limits_of(settings: Settings) -> dict[str, Any]:
+    """Return how a vocabulary is learned, by the names that readers and `learn` have for it."""
+    return {
+        "dense_threshold": settings.dense_threshold,
+        "min_count": settings.min_count,
+        "keep_names": settings.names,
+        "keep_fields": settings.coloring == "fields",
+    }
 
 
 def check_known(rows: Rows, handle_unknown: str) -> None:

@@ -92,9 +92,7 @@ class Encoding(ABC):
     name: ClassVar[str]  # in model files
     statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
     numeric_labels: ClassVar[bool] = False  # whether labels may be numbers other than 0 and 1
-    gives_levels: ClassVar[bool] = (
-        False  # whether columns hold integers for embeddings, `field_dims` of them
-    )
+    gives_levels: ClassVar[bool] = False  # whether columns hold integers for embeddings
     measure_key: ClassVar[str] = "value"  # what `measure` is called in explanations
     words: ClassVar[Words]
 

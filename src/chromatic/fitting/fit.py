@@ -108,7 +108,8 @@ class Fitted:
         def encode(piece: tuple[int, Rows]) -> Encoded:
             start, rows = piece
             if folds is None:  # no labels were used, so that nothing was resolved yet
-                return self.encoding.encode(rows)
+                rows = self.encoding.resolve(rows)
+                return self.encoding.encode_resolved(rows, self.tables)
             by_fold = self.settings.leakage == "crossfit"
             fold = folds.of_rows[start : start + rows.n_rows] if by_fold else None
             return self.encoding.encode_resolved(rows, self.tables, fold)

@@ -24,7 +24,7 @@ from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredDataset, StoredRows, read_stored
-from chromatic.data.vocabulary import Vocabulary, learn
+from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.statistics import Extent, Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.folds import Folds, folds_of_hashes, number_of_folds, row_hashes, row_sums
@@ -115,8 +115,7 @@ class LocalSource(Source):
     def count(self, settings: Settings) -> Vocabulary:
         if self._is_resolved:
             raise RuntimeError("the source has served a fit, whose colors resolved its rows; make another")
-        for sentence in self.data.left_out.sentences():
-            log.warning(sentence)
+        self.data.left_out.warn()
         if self.rows.elided_values:
             log.warning(
                 "%s values other than 1 of sparse features count as presence",
@@ -219,11 +218,8 @@ class MemorySource(LocalSource):
         left_out = LeftOut.of(self._batches)
         vocabulary, rows = learn(
             self._batches,
-            dense_threshold=settings.dense_threshold,
-            min_count=settings.min_count,
+            **limits_of(settings) | ({"keep_fields": True} if self._fields else {}),
             distinct_values=settings.values == "distinct",
-            keep_names=settings.names,
-            keep_fields=self._fields or settings.coloring == "fields",
             threads=self.threads,
         )
         self._data, self._labels_read = Dataset(rows, vocabulary, left_out), None
@@ -246,10 +242,7 @@ class DiskSource(LocalSource):
             reader,
             paths,
             limit,
-            dense_threshold=settings.dense_threshold,
-            min_count=settings.min_count,
-            keep_names=settings.names,
-            keep_fields=settings.coloring == "fields",
+            **limits_of(settings),
         )
 
     @property

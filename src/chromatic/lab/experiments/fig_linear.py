@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from chromatic._figures import shown
 from chromatic.lab.experiments.cells import grid
 from chromatic.lab.experiments.data import Data
-from chromatic.lab.experiments.frame import Experiment, Findings, Line, shown
+from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import PLOTTED, SPARSE_SETS, TIMES_FEWER_COLUMNS
 from chromatic.learn.results import Record, Results
 from chromatic.report.figures import BLUE, GREEN, ORANGE, RED, over_columns

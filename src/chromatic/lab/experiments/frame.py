@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chromatic._extras import optional
+from chromatic._figures import shown
 from chromatic._files import replacing
 from chromatic.data.reader import Reader
 from chromatic.errors import InputError
@@ -165,17 +166,3 @@ def difference(paper: Any, ours: Any) -> str | None:
         return None
     change = 100 * (ours / paper - 1)
     return f"{change:+,.1f} %" if abs(change) < 1000 else f"{change:+,.0f} %"
-
-
-def shown(value: Any) -> str:
-    """Return a figure as people write it.
-
-    >>> shown(0.29641), shown(19310000), shown(12.0), shown(None)
-    ('0.2964', '19,310,000', '12', '-')
-    """
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        digits = 7 if 0.9995 <= value < 1 else 4  # a share close to all is not all
-        return f"{value:,.{digits}g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
