@@ -17,5 +17,5 @@ encoder.save(path)
 
 server, weights, bias = load(path), model.coef_[0], model.intercept_[0]
 for row in (["user3", "page2", "ad1"], ["user9", "page60", "ad30", "never seen"]):
-    score = weights[server.encode_one(row)].sum() + bias
+    score = server.encode_one(row) @ weights + bias
     print(row, f"{1 / (1 + np.exp(-score)):.3f}")

@@ -2,12 +2,16 @@
 
 A case is one file. Some have bytes changed; in most an array, a fact or the header is changed and the
 checksum made to agree, so that what checks the contents is what meets them. A file that loads encodes
-rows, many at once and one by one, which must agree; every column that it names is explained.
+rows, many at once and one by one, which must agree; every column that it names is explained, its encoder
+keeps the parameters of the machine, and some make a report. Memory is limited, so that a file that makes
+it grow out of proportion fails.
 """
 
 import json
 import os
+import resource
 import tempfile
+import warnings
 from collections import Counter
 from functools import cache
 from random import Random
@@ -16,16 +20,20 @@ import numpy as np
 import pandas as pd
 from mutate import damaged
 
+import chromatic
 from chromatic.data import Reader
 from chromatic.encoding.explain import column_names, explain
 from chromatic.encoding.one import RowEncoder
-from chromatic.errors import InputError
+from chromatic.errors import InputError, InputWarning
 from chromatic.fitting import LocalSource, fit
 from chromatic.model import Input, Model
 from chromatic.modelfile import _read, checksum_of, load, save
-from chromatic.parameters import Settings
+from chromatic.parameters import PARAMETERS, Settings
+from chromatic.report.page import report
 
+warnings.simplefilter("ignore", InputWarning)
 CASES = 500
+ROOM = 2 << 30  # bytes of address space that cases may take, beside what the imports took
 TALLY = Counter()
 FOLDER = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
 PATH = os.path.join(FOLDER.name, "case.chroma")
@@ -60,11 +68,14 @@ ODD_FACTS = [
     {},
     [[]],
 ]
+WORDS = ["rows", "matrix", "table", "files", "submodular", "target", "frequency", "fields", "drop", "emit"]
+OF_MACHINE = [one.python for one in PARAMETERS if not one.in_file]
 TYPES = {"|u1": "U8", "<i4": "I32", "<u4": "U32", "<i8": "I64", "<u8": "U64", "<f8": "F64", "<f4": "F32"}
 
 
 def run(random: Random) -> int:
     """Some hundred files; raises where one neither loads well nor is refused."""
+    limit_memory()
     for _ in range(CASES):
         with open(PATH, "wb") as file:
             file.write(changed(random))
@@ -75,7 +86,33 @@ def run(random: Random) -> int:
             continue
         TALLY["loaded"] += 1
         use(model)
+        show(model, with_report=random.random() < 0.02)
     return CASES
+
+
+@cache
+def limit_memory() -> None:
+    """Let no case take more than its room; called once, when the kernels and the seeds are there."""
+    for seed in seeds():
+        with open(PATH, "wb") as file:
+            file.write(seed)
+        show(load(PATH), with_report=True)
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
+
+
+def show(model: Model, with_report: bool) -> None:
+    """The encoder of the file, which others may have made, as its user meets it."""
+    encoder = chromatic.load(PATH)
+    fresh = chromatic.ChromaticEncoder().get_params()
+    assert {name: encoder.get_params()[name] for name in OF_MACHINE} == {
+        name: fresh[name] for name in OF_MACHINE
+    }
+    assert len(encoder.get_feature_names_out()) == encoder.n_columns_ == model.n_columns
+    if with_report:
+        TALLY["reported"] += 1
+        report(model)
 
 
 def use(model: Model) -> None:
@@ -85,10 +122,11 @@ def use(model: Model) -> None:
     rows = [
         [row[0] % 40, 7, 7 + row[1] % 90] if integers else [f"a{row[0]}", f"b{row[1]}", "c"] for row in ROWS
     ]
-    names = column_names(encoding, None)
+    names = column_names(encoding)
     for column in range(0, len(names), 1 + len(names) // 4):
         explain(encoding, column)
-    assert len(model.training_rows) <= encoding.vocabulary.n_rows
+    if encoding.vocabulary.n_rows < 1 << 20:  # more rows are as honest as few, and cost as much as asked
+        assert len(model.training_rows) <= encoding.vocabulary.n_rows
     if encoding.vocabulary.numeric_names:
         return
     many = encoding.encode(encoding.vocabulary.encode(Reader().batches(rows))).to_csr()
@@ -97,6 +135,8 @@ def use(model: Model) -> None:
     alone = RowEncoder(encoding)
     for row, expected in zip(rows[:2], many[:2], strict=True):
         one = alone.encode(row)
+        if one is None:  # the model reads all rows as many
+            break
         expected = expected.toarray().ravel()
         wanted = np.flatnonzero(expected) if encoding.tables.values is None else expected
         assert np.array_equal(one, wanted), (row, one, wanted)
@@ -128,11 +168,17 @@ def seeds() -> list[bytes]:
     for data, options in kinds:
         for chosen in encodings:
             fitted = fit(LocalSource(data, labels), Settings(40, min_gain=0.0, **options, **chosen))
-            input = Input("table", 3, ("a", "b", "c"), "")
-            save(Model(fitted.encoding, {"budget": 40}, input, fitted.trains), PATH)
-            with open(PATH, "rb") as file:
-                files.append(file.read())
+            for input in inputs(data.vocabulary.integers):
+                save(Model(fitted.encoding, fitted.settings.kept, input, fitted.trains), PATH)
+                with open(PATH, "rb") as file:
+                    files.append(file.read())
     return files
+
+
+def inputs(integers: bool) -> list[Input]:
+    """What a model may have been fitted on."""
+    table, others = Input("table", 3, ("a", "b", "c"), ""), [Input("rows"), Input("files", label="y")]
+    return [table, *others, Input("matrix", 60)] if integers else [table, *others]
 
 
 @cache
@@ -202,6 +248,13 @@ def change_fact(random: Random, facts: dict) -> None:
         place, name = facts[name], random.choice(sorted(facts[name]))
     if random.random() < 0.1:
         del place[name]
+    elif random.random() < 0.2:
+        facts["parameters"] = {
+            **facts.get("parameters", {}),
+            random.choice(OF_MACHINE): random.choice(NUMBERS),
+        }
+    elif random.random() < 0.2:
+        place[name] = random.choice(WORDS)
     else:
         place[name] = random.choice(ODD_FACTS)
 

@@ -1,9 +1,13 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from clicks import make_clicks
 from hypothesis import HealthCheck, settings
+from skips import pytest_terminal_summary
+
+__all__ = ["pytest_terminal_summary"]  # a hook
 
 settings.register_profile(
     "default", max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -20,6 +24,14 @@ def real_data(name: str) -> Path:
     if not (REAL_DATA / name).exists():
         pytest.skip(f"the data set {name} is not on this machine")
     return REAL_DATA / name
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """Skip where Spark has no Java to run on."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("there is no Java on this machine")
 
 
 @pytest.fixture(scope="session")

@@ -85,7 +85,7 @@ def test_processes_and_their_hash_seeds_do_not_change_a_byte(data, tmp_path):
             data / "new.svm",
         ]
         command += ["-o", out, "--budget", str(BUDGET), "--threads", str(threads), *more]
-        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, check=True, timeout=300)
+        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, check=True, timeout=900)
         model, apart = out / "model.chroma", out / "apart.svm"
         command = [
             sys.executable,
@@ -97,7 +97,7 @@ def test_processes_and_their_hash_seeds_do_not_change_a_byte(data, tmp_path):
             "-o",
             apart,
         ]
-        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, check=True, timeout=300)
+        subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed}, check=True, timeout=900)
         assert apart.read_bytes() == (out / "test.svm").read_bytes()
         found.append(contents(out))
     assert all(one == found[0] for one in found) and min(map(len, found[0])) > 1000

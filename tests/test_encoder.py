@@ -23,7 +23,7 @@ ENCODERS = [
     ChromaticEncoder(dense_threshold=2),
     ChromaticEncoder(dense_threshold=2, min_gain=0.0, smoothing=0.1),
     ChromaticEncoder(leakage="none", dense_threshold=2),
-    ChromaticEncoder(encoding="target", dense_threshold=2),
+    ChromaticEncoder(encoding="target", dense_threshold=2, leakage="none"),
     ChromaticEncoder(encoding="frequency", dense_threshold=2),
     ChromaticEncoder(encoding="identity", dense_threshold=2),
     FrequencyEncoder(),
@@ -130,11 +130,11 @@ def test_frames_out_are_sparse_where_pandas_is_asked_for(clicks):
 def test_the_names_of_columns_tell_color_and_bin():
     X = [["red", f"item{i % 50}"] for i in range(500)]
     encoder = ChromaticEncoder(8).fit(X, [i % 50 < 20 for i in range(500)])
-    assert encoder.get_feature_names_out().tolist() == ["color0_bin1", "red"]
+    assert encoder.get_feature_names_out().tolist() == ["color0_bin0", "linear0", "red"]
     assert FrequencyEncoder(3).fit(X).get_feature_names_out().tolist()[2] == "red"
     table = pd.DataFrame({"price": np.arange(500.0), "shop": [f"s{i % 40}" for i in range(500)]})
     encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7)
-    assert encoder.get_feature_names_out().tolist() == ["color0", "price"]
+    assert encoder.get_feature_names_out().tolist() == ["color0", "linear0", "price"]
 
 
 @pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
@@ -179,19 +179,65 @@ def test_explain_locate_and_collisions_agree_with_transform(clicks):
     rows = [i for i, row in enumerate(X) if set(row) & set(names)]
     assert Z[:, [3]].nonzero()[0].tolist() == rows
     assert found["rows"] == len(rows)
-    assert encoder.collisions(X)["mean"] == 0.0
-    crowd = encoder.collisions([[token for row in X[:300] for token in row]])
+    assert encoder.count_collisions(X)["mean"] == 0.0
+    crowd = encoder.count_collisions([[token for row in X[:300] for token in row]])
     assert crowd["mean"] > 100 and crowd["share_of_rows"] == 1.0 and crowd["worst_colors"]
     with pytest.raises(InputError, match="the feature 'nobody' is not among"):
         encoder.locate("nobody")
+
+
+@pytest.mark.parametrize("dense_threshold", [0.03, 0.5])
+def test_linear_columns_hold_the_sums_of_the_weights_that_locate_tells(clicks, dense_threshold):
+    X, y = clicks
+    encoder = ChromaticEncoder(64, dense_threshold=dense_threshold).fit(X, y)
+    encoding = encoder.encoding_
+    n_own, n_sparse = encoding.n_own_columns, encoding.n_sparse_columns
+    dense = encoding.vocabulary.dense_names
+    assert 1 < n_sparse - n_own == encoding.linear.n_columns
+    assert bool(dense) == (dense_threshold == 0.03)
+    tokens = {token for row in X for token in row}
+    told = {token: encoder.locate(token) for token in tokens}
+    by_hand = np.zeros((len(X), n_sparse - n_own))
+    for i, row in enumerate(X):
+        for token in set(row):
+            if told[token]["linear"] is not None:
+                by_hand[i, told[token]["linear"] - n_own] += told[token]["weight"]
+    assert encoder.transform(X)[:, n_own:n_sparse].toarray() == pytest.approx(by_hand, abs=1e-6)
+    for code, weight in enumerate(encoding.linear.weights.tolist()):
+        assert told[encoding.vocabulary.name(code).decode()]["weight"] == weight
+    for name, weight in zip(dense, encoding.linear.of_dense.tolist(), strict=True):
+        assert (told[name.decode()]["linear"], told[name.decode()]["weight"]) == (None, weight)
+
+
+def test_explain_lists_the_strongest_features_of_a_linear_column(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(64).fit(X, y)
+    encoding, tokens = encoder.encoding_, {token for row in X for token in row}
+    located = [encoder.locate(token) for token in sorted(tokens)]
+    for column in range(encoding.n_own_columns, encoding.n_sparse_columns):
+        own = [one for one in located if one["linear"] == column]
+        found = encoder.explain(column)
+        assert (found["column"], found["color"], found["weight"]) == (column, None, None)
+        assert found["rows"] == sum(one["count"] for one in own)
+        weights = [weight for _, _, weight in found["features"]]
+        assert weights == sorted(weights, reverse=True) and 0.0 not in weights
+        every = sorted((one["weight"] for one in own if one["weight"]), reverse=True)
+        positive = [weight for weight in every if weight > 0]
+        assert weights == [*positive[:50], *[weight for weight in every if weight < 0][-50:]]
+        listed = {one["feature"]: [one["feature"], one["count"], one["weight"]] for one in own}
+        assert all(listed[feature[0]] == feature for feature in found["features"])
 
 
 @pytest.mark.parametrize(
     "options",
     [
         {},
+        {"linear": 0},
         {"null": "emit"},
+        {"collisions": "drop"},
+        {"collisions": "drop", "null": "emit"},
         {"encoding": "target"},
+        {"encoding": "target", "collisions": "drop"},
         {"encoding": "frequency"},
         {"encoding": "identity"},
         {"max_colors": 2},
@@ -211,7 +257,7 @@ def test_one_row_is_encoded_as_many_are(clicks, options):
         encoder = ChromaticEncoder(64, **options).fit(train, y)
         for row, wanted in zip(given, encoder.transform(given), strict=True):
             got = encoder.encode_one(row)
-            if options.get("encoding"):
+            if options.get("encoding") or options.get("collisions") != "drop":
                 assert np.array_equal(got, wanted.toarray().ravel())
             else:
                 assert np.array_equal(got, sp.csr_array(wanted.reshape(1, -1)).indices)
@@ -225,9 +271,22 @@ def test_one_row_of_bytes_or_odd_text():
     assert encoder.encode_one([b"c"]).tolist() == wanted.tolist()
     assert encoder.encode_one([b"\xff", "c"]).tolist() == wanted.tolist()
     assert encoder.encode_one({"c"}).tolist() == wanted.tolist()
-    for bad in ("c", {"c": 2.0}, [1, 2]):
+    for bad in ("c", {"c": None}, [1, 2]):
         with pytest.raises(InputError, match="expected"):
             encoder.encode_one(bad)
+
+
+@pytest.mark.parametrize("quantizer", ["optimal", "greedy", "sort"])
+@pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])
+def test_rows_without_sparse_features_have_their_dense_columns(encoding, quantizer):
+    for X, width in ([["a"] if i % 3 else ["a", "b"] for i in range(30)], 2), ([[]] * 30, 0):
+        for null in ("drop", "emit"):
+            encoder = ChromaticEncoder(8, encoding=encoding, quantizer=quantizer, null=null)
+            Z = encoder.fit_transform(X, [0, 1] * 15)
+            again = encoder.transform(X)  # without columns, dense arrays
+            assert (
+                Z.shape == again.shape == (30, width) and (sp.csr_array(Z) != sp.csr_array(again)).nnz == 0
+            )
 
 
 def test_a_field_of_200_values_keeps_its_signal_out_of_fold():

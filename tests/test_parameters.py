@@ -92,3 +92,18 @@ def test_the_registry_names_classes_that_know_their_names(name):
 def test_an_unknown_encoding_is_refused():
     with pytest.raises(InputError, match="encoding is 'magic'; expected one of submodular"):
         encoding_class("magic")
+
+
+@pytest.mark.parametrize("coloring", ["random", "uniform", "fields"])
+def test_a_coloring_without_an_order_is_given_none(coloring):
+    with pytest.raises(InputError, match=f"order is 'degree' and the coloring '{coloring}' has none; expe"):
+        Settings(coloring=coloring, order="degree")
+    assert Settings.paper(coloring=coloring).order == "count"
+    assert ChromaticEncoder.paper(coloring=coloring).order == "count"
+    with pytest.raises(InputError, match="has none"):
+        Settings.paper(coloring=coloring, order="degree")
+
+
+def test_the_paper_takes_features_by_degree():
+    assert Settings.paper().order == ChromaticEncoder.paper().order == "degree"
+    assert Settings.paper(coloring="balanced").order == "degree"

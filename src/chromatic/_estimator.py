@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from chromatic.data import Reader
 from chromatic.data.batch import Batch, check_kind
 from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.explain import text_of
 from chromatic.errors import InputError
 from chromatic.model import Input
 
@@ -66,12 +67,13 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns of the training rows. They do not know the labels of their own rows.
+            The columns of the training rows. They do not know the labels of their own rows. An empty
+            ndarray where there are no columns.
         """
         encoded, n_left = self._fit(X, y)
         if n_left < encoded.n_rows:
             log.warning("some rows estimated: train on the %s of training_rows_ only", f"{n_left:,}")
-        return self._output(encoded)
+        return self._output(encoded, X)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of rows; features that were not seen in training play no part.
@@ -84,10 +86,10 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns.
+            The columns; an empty ndarray where there are none.
         """
         check_is_fitted(self)
-        return self._output(self._encoded(X))
+        return self._output(self._encoded(X), X)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Return the names of the columns.
@@ -103,10 +105,14 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             A name for each column.
         """
         check_is_fitted(self)
-        given = None
-        if input_features is not None or hasattr(self, "n_features_in_"):
-            given = self._input_names(input_features)
-        return np.array(self._column_names(given if self._input.kind == "matrix" else None), dtype=object)
+        given = None if input_features is None else self._checked_names(input_features)
+
+        def called(feature: bytes) -> str:
+            if self._input.kind != "matrix":
+                return text_of(feature)
+            return f"x{int(feature)}" if given is None else str(given[int(feature)])
+
+        return np.array(self._column_names(called), dtype=object)
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
         """Learn; return the columns of all training rows, and how many of the rows are to train on."""
@@ -116,7 +122,8 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode other rows."""
         raise NotImplementedError
 
-    def _column_names(self, given: Any) -> list[str]:
+    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        """Return the names of the columns; `called` says what people call a feature."""
         raise NotImplementedError
 
     @property
@@ -124,11 +131,9 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What the estimator was fitted on."""
         raise NotImplementedError
 
-    def _input_names(self, given: Any) -> Any:
+    def _checked_names(self, input_features: Any) -> npt.NDArray[np.object_]:
         names, width = getattr(self, "feature_names_in_", None), getattr(self, "n_features_in_", None)
-        if given is None:
-            return [f"x{i}" for i in range(width or 0)] if names is None else names
-        given = np.asarray(given, dtype=object)
+        given: npt.NDArray[np.object_] = np.asarray(input_features, dtype=object)
         if names is not None and not np.array_equal(names, given):
             raise InputError("input_features is not equal to feature_names_in_; expected the same names")
         if width is not None and len(given) != width:
@@ -140,12 +145,12 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _read_to_fit(self, X: Any, *, labels_apart: bool) -> tuple[list[Batch], Input]:
         """Read training rows; matrices and tables are checked in scikit-learn's way.
 
-        Where labels come apart from X, a table's column `label` is a feature like the others.
+        Where labels come apart from a table, its column `label` is a feature like the others.
         """
         label = NO_LABEL if labels_apart else None
         return self._read(X, Input(label=label), fitting=True)
 
-    def _read_more(self, X: Any, integers: bool) -> list[Batch]:
+    def _read_more(self, X: Any, integers: bool | None) -> list[Batch]:
         """Read other rows than those of the fit, and hold them against these."""
         batches, _ = self._read(X, self._input, fitting=False)
         if paths_of(X) is None:
@@ -157,9 +162,9 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         label = input.label
         if paths_of(X) is not None:
             input = replace(input, kind="files")
-        elif is_matrix(X):
+        elif is_matrix(X) and (fitting or input.kind == "matrix" or not isinstance(X, (list, tuple))):
             X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=fitting)
-            input = replace(input, kind="matrix", n_columns=int(X.shape[1]))
+            input = Input("matrix", int(X.shape[1]))
         elif hasattr(X, "columns"):
             table = _without_label(X, input)
             label = NO_LABEL if table is X else label
@@ -168,21 +173,24 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             columns = None if names is None else tuple(map(str, names))
             width = len(list(table.columns))
             input = replace(input, kind="table", n_columns=width, columns=columns)
-        batches = Reader(n_jobs=self.n_jobs, label=label).batches(X)
+        else:
+            input = Input("rows")
+        batches = Reader(n_jobs=self.n_jobs, label=label, label_needed=fitting).batches(X)
         return batches, input
 
-    def _output(self, encoded: Encoded) -> Any:
-        """Return a matrix, or pandas' sparse frame of it where `set_output` asks for frames."""
+    def _output(self, encoded: Encoded, X: Any) -> Any:
+        """Return a matrix or, where `set_output` asks for it, pandas' sparse frame with the index of X."""
         matrix = encoded.to_csr()
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         kind = get_config()["transform_output"] if asked is None else asked
-        if kind == "default":
-            return matrix
+        if kind == "default":  # a ColumnTransformer divides by the size of what is sparse
+            return matrix if encoded.n_columns else matrix.toarray()
         if kind != "pandas":
             raise InputError(f"{kind} has no sparse columns to set as output; expected pandas or default")
         import pandas as pd
 
-        return pd.DataFrame.sparse.from_spmatrix(matrix, columns=self.get_feature_names_out())
+        index = X.index if isinstance(X, (pd.DataFrame, pd.Series)) else None
+        return pd.DataFrame.sparse.from_spmatrix(matrix, index, self.get_feature_names_out())
 
 
 def is_matrix(X: Any) -> bool:
@@ -191,7 +199,9 @@ def is_matrix(X: Any) -> bool:
         return False
     if isinstance(X, (list, tuple)):
         first = X[0] if len(X) else None
-        return isinstance(first, (list, tuple)) and len(first) > 0 and isinstance(first[0], float)
+        if not isinstance(first, (list, tuple)) or not first or not isinstance(first[0], float):
+            return False
+        return all(isinstance(row, (list, tuple)) and len(row) == len(first) for row in X)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         return bool(len(X) == 0 or not isinstance(X[0], (Collection, np.ndarray)))
     return hasattr(X, "tocsr") or (hasattr(X, "__array__") and not hasattr(X, "to_list"))

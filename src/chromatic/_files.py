@@ -26,19 +26,24 @@ PART = ".part"  # of the names of files that are not whole
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block ends without an error.
 
-    `-` is standard output. A suffix .gz, .bz2, .xz or .zst compresses. What a killed process left of the
-    same file is removed.
+    `-` is standard output. A link stays, and what it points to is replaced. A device or a FIFO cannot be
+    replaced: it is written to. A suffix .gz, .bz2, .xz or .zst compresses. What a killed process left of
+    the same file is removed.
     """
     path = os.fspath(path)
-    if path == "-":
+    if path == "-" or _is_standard_output(path):
         with _standard_output() as file:
             yield file
         return
     target = check_target(path)
+    if is_stream(target):
+        with open(target, "wb") as stream, _compressed(stream, target.suffix) as file:
+            yield file
+        return
     _remove_leftovers(target)
     handle, temporary = _beside(target)
     try:
-        with os.fdopen(handle, "wb") as raw:
+        with open_named(handle, path) as raw:
             with _compressed(raw, target.suffix) as file:
                 yield file
             raw.flush()
@@ -50,6 +55,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+class _NamedFile(io.FileIO):
+    """A file that is named where it cannot be written: the system itself tells no name."""
+
+    def __init__(self, file: int | str, path: str) -> None:
+        super().__init__(file, "w+b" if isinstance(file, str) else "wb")
+        self.path = path
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.path) from error
+
+
+def open_named(file: int | str, path: str) -> IO[bytes]:
+    """Open a handle to write, or a new file to write and read; errors name it by `path`."""
+    raw = _NamedFile(file, path)
+    return io.BufferedRandom(raw) if isinstance(file, str) else io.BufferedWriter(raw)
 
 
 @contextlib.contextmanager
@@ -104,6 +129,8 @@ def peak_memory() -> int:
 
 @contextlib.contextmanager
 def _standard_output() -> Iterator[IO[bytes]]:
+    if sys.stdout is None:
+        raise OSError("standard output is closed")
     out: Any = sys.stdout.buffer
     if not isinstance(out, io.RawIOBase):
         yield out
@@ -149,13 +176,46 @@ def _lock(handle: int) -> bool:
 
 
 def check_target(path: str) -> Path:
-    """Refuse a target whose folder is not there, or that is a folder itself."""
-    target = Path(path)
+    """Return the file that is to be written, links followed; refuse one whose folder is not there.
+
+    A folder is refused too.
+    """
+    if is_stream(path):  # a link to a pipe, as /dev/stdout may be, leads to no path
+        return Path(path)
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError(
+            f"{path}: is a link that leads back to itself; expected the name of a file to write"
+        )
     if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {target.parent}; make it first")
+        raise InputError(f"{path}: there is no folder {Path(path).parent}; make it first")
     if target.is_dir():
         raise InputError(f"{path}: is a folder; expected the name of a file to write")
     return target
+
+
+def make_folder(path: str) -> None:
+    """Make a folder to write to, where it is missing; refuse what is there and is none."""
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise InputError(f"{path}: is a file; expected a folder to write to")
+    os.makedirs(path, exist_ok=True)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is standard input or output, a device, a FIFO or a socket.
+
+    It may be opened only once, and no file can take its place.
+    """
+    is_file = os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)
+    return path == "-" or not is_file
+
+
+def _is_standard_output(path: str) -> bool:
+    """Whether a path, such as /dev/stdout, is what standard output is: a file may have rows already."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # closed, or none of the system's
+        return False
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ With the JIT off (`NUMBA_DISABLE_JIT=1`: coverage, debugging) the intrinsics bec
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,6 +18,9 @@ import numpy as np
 from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from chromatic._kernel_cache import KernelCache
+from chromatic._room import check_room
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,13 +31,16 @@ JIT_IS_OFF: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 # no atomic count of references, which would cost more than most helpers do.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
+FOR_A_KERNEL = 32 << 20  # bytes; where LLVM finds no memory for a kernel, it ends the process
+
 
 def kernel(function: Function) -> Function:
     """Compile on first call; keep the machine code on disk where a place for it can be written."""
-    try:
-        return _compile(function, cache=True)
-    except RuntimeError:  # no writable place for the cache: compile in every process
-        return _compile(function)
+    compiled = _compile(function)
+    if not JIT_IS_OFF:
+        with contextlib.suppress(RuntimeError):  # no place for a cache: compile in every process
+            compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
+    return compiled
 
 
 def inlined(function: Function) -> Function:
@@ -45,6 +52,13 @@ def _compile(function: Function, **options: Any) -> Function:
     if JIT_IS_OFF:  # machine integers wrap around in silence
         return np.errstate(over="ignore")(function)
     compiled: Any = njit(**_OPTIONS, **options)(function)
+    load = compiled.compile  # of Numba, which calls it for each kind of arguments that comes first
+
+    def load_with_room(signature: Any) -> Any:
+        check_room(FOR_A_KERNEL)
+        return load(signature)
+
+    compiled.compile = load_with_room
     return compiled  # type: ignore[no-any-return]
 
 

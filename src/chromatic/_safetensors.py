@@ -12,7 +12,7 @@ import numpy as np
 from chromatic.data.checked import Arrays, must
 
 LONGEST_HEADER = 100_000_000  # bytes, as the format has it
-_TYPES = {"U64": "<u8", "I64": "<i8", "F64": "<f8", "U32": "<u4", "I32": "<i4", "U8": "u1"}
+_TYPES = {"U64": "<u8", "I64": "<i8", "F64": "<f8", "F32": "<f4", "U32": "<u4", "I32": "<i4", "U8": "u1"}
 
 
 def safetensors_of(arrays: Arrays, metadata: dict[str, str]) -> Iterator[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -19,6 +20,7 @@ from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
+from chromatic.errors import InputError
 from chromatic.model import Input, Model
 
 
@@ -49,7 +51,7 @@ class ModelView(SparseEstimator):
 
     def _code(self, X: Any) -> Rows:
         vocabulary = self.encoding_.vocabulary
-        rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
+        rows = vocabulary.encode(self._read_more(X, vocabulary.kind_in), thread_count(self.n_jobs))
         check_known(rows, self.handle_unknown)
         return rows
 
@@ -94,8 +96,8 @@ class ModelView(SparseEstimator):
     def _input(self) -> Input:
         return self.model_.input
 
-    def _column_names(self, given: Any) -> list[str]:
-        return column_names(self.encoding_, given)
+    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        return column_names(self.encoding_, called)
 
     def explain(self, column: int) -> dict[str, Any]:
         """Return what a column means.
@@ -108,8 +110,9 @@ class ModelView(SparseEstimator):
         Returns
         -------
         dict
-            `column`, `color`, `rate` (or `value`, or `level`), `rows`, and `features`: name, count and rate
-            of each, the most frequent first.
+            `column`, `color`, `rate` (or `value`, `level`, or `weight` of a linear column), `rows`, and
+            `features`: name, count and rate of each, the most frequent first. Of a linear column the
+            strongest are listed, the most positive first.
         """
         check_is_fitted(self)
         return explain(self.encoding_, column)
@@ -126,13 +129,13 @@ class ModelView(SparseEstimator):
         -------
         dict
             `feature`, `color`, `column` (None where it makes no column), `count` and `rate` (or `value`, or
-            `level`).
+            `level`). With linear columns also `linear`, the number of its linear column, and `weight`.
         """
         check_is_fitted(self)
         return locate(self.encoding_, feature)
 
-    def collisions(self, X: Any) -> dict[str, Any]:
-        """Count the features of rows that meet in a color, of which only the rarest counts.
+    def count_collisions(self, X: Any) -> dict[str, Any]:
+        """Count the features of rows that share a color with a rarer feature of the row.
 
         Parameters
         ----------
@@ -150,21 +153,40 @@ class ModelView(SparseEstimator):
         return counted
 
     def encode_one(self, tokens: Collection[Any]) -> npt.NDArray[Any]:
-        """Encode one row, in microseconds. Every feature counts as present, with the value 1.
+        """Encode one row as `transform` does, in microseconds.
 
         Parameters
         ----------
         tokens : list or set of features
-            The features of the row.
+            The features of the row. Rows that are odd, long, dicts or arrays are read as `transform` reads
+            them, which takes longer.
 
         Returns
         -------
         ndarray
-            The columns that are 1, ascending. Where columns have values ("target", "frequency",
-            "identity"), all values of the row.
+            All values of the row. With `collisions="drop"`, "submodular" gives the columns that are 1,
+            ascending.
         """
         row_encoder: RowEncoder | None = self.__dict__.get("_row_encoder")
         if row_encoder is None:
             check_is_fitted(self)
             row_encoder = self._row_encoder = RowEncoder(self.encoding_)
-        return row_encoder.encode(tokens)
+        row = row_encoder.encode(tokens, only_known=self.handle_unknown == "error")
+        return self._encode_as_many(tokens) if row is None else row
+
+    def _encode_as_many(self, tokens: Any) -> npt.NDArray[Any]:
+        if isinstance(tokens, (str, os.PathLike)):  # several would be paths
+            raise InputError(f"a row of type {type(tokens).__name__}; expected a list or set of features")
+        encoded, values = self._encoded([tokens]).to_csr(), self.encoding_.tables.values
+        if self.encoding_.sums:
+            return np.asarray(encoded.toarray()[0])
+        row, told = encoded.indices, encoded.data == 1
+        if values is not None:
+            row = encoded.toarray()[0].astype(values.dtype)
+            told = row == encoded.toarray()[0]
+        if not told.all():
+            raise InputError(
+                "the row has dense features with values that encode_one does not give; expected the value "
+                "1, or use transform"
+            )
+        return np.asarray(row)

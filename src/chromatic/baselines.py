@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from chromatic._estimator import SparseEstimator
@@ -10,7 +11,6 @@ from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.explain import column_names
 from chromatic.model import Input
 from chromatic.parameters import check_parameter
 
@@ -27,10 +27,10 @@ class _Baseline(SparseEstimator):
     def _input(self) -> Input:
         return self._fitted_on
 
-    def _read_rows(self, X: Any) -> list[Batch]:
+    def _read_rows(self, X: Any, y: Any) -> list[Batch]:
         """Read training rows, and say what was left out of them."""
         check_parameter("budget", self.budget)
-        batches, self._fitted_on = self._read_to_fit(X, labels_apart=False)
+        batches, self._fitted_on = self._read_to_fit(X, labels_apart=y is not None)
         LeftOut.of(batches).warn()
         return batches
 
@@ -80,7 +80,7 @@ class FrequencyEncoder(_Baseline):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
-        batches = self._read_rows(X)
+        batches = self._read_rows(X, y)
         vocabulary, rows = learn(
             batches,
             dense_threshold=self.dense_threshold,
@@ -95,8 +95,8 @@ class FrequencyEncoder(_Baseline):
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
         return self.encoding_.encode(rows)
 
-    def _column_names(self, given: Any) -> list[str]:
-        return column_names(self.encoding_, given)
+    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        return self.encoding_.column_names(called)
 
 
 class HashingEncoder(_Baseline):
@@ -132,7 +132,7 @@ class HashingEncoder(_Baseline):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
-        batches = self._read_rows(X)
+        batches = self._read_rows(X, y)
         integers = not any(batch.has_names for batch in batches)
         self.encoding_ = HashingEncoding(self.budget, integers)
         encoded = self.encoding_.encode(batches)
@@ -141,5 +141,5 @@ class HashingEncoder(_Baseline):
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))
 
-    def _column_names(self, given: Any) -> list[str]:
+    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
         return [f"hash{column}" for column in range(self.budget)]

@@ -24,7 +24,7 @@ from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, MemorySource, fit
 from chromatic.fitting.sources import source_of_files
 from chromatic.model import Input, Model
-from chromatic.parameters import PAPER, PARAMETERS, Settings
+from chromatic.parameters import PARAMETERS, Settings, kept_in_files, of_paper
 from chromatic.registry import ENCODINGS, encoding_class
 
 
@@ -48,12 +48,15 @@ class ChromaticEncoder(ModelView):
     max_colors : int or {"proper", "paper"}, default=None
         The most colors: a number, proper (as many as no collision needs) or paper (proper, at most half the
         budget); by default what suits the budget.
-    min_edge_count : int, default=1
+    order : {"count", "degree", "largest-first", "smallest-last"}, default="count"
+        The order in which balanced and first-fit take the features: count (the most frequent first), degree
+        (those with the most neighbors first, as the paper's program does), largest-first or smallest-last.
+    min_edge_count : int or {"auto"}, default=1
         Only pairs of features seen in so many rows need different colors; above 1 the graph of these pairs
-        is built.
+        is built; auto takes the number for which the paper's guarantee needs the fewest colors.
     leakage : {"crossfit", "split", "none"}, default="crossfit"
-        How training rows are kept from knowing their own labels: crossfit (encoded by the rates of the
-        other folds), split (some rows estimate, the others train) or none.
+        Which rows give the rates that training rows are encoded by: crossfit (those of the other folds),
+        split (some rows estimate, the others train) or none (all rows, their own labels included).
     folds : int, default=5
         The number of folds of crossfit.
     split_rate : int, default=1
@@ -64,6 +67,12 @@ class ChromaticEncoder(ModelView):
         How the rates of a color are cut into bins: optimal (exact), greedy (the paper's) or sort.
     null : {"drop", "emit"}, default="drop"
         What an absent color becomes: drop makes no column for it, emit makes one.
+    collisions : {"sum", "drop"}, default="sum"
+        What happens where features of a row share a color: sum counts all of them, drop keeps the rarest
+        (the paper's). Levels, of frequency and identity, always keep the rarest.
+    linear : int, default=None
+        The columns that hold sums of weights: what each feature adds in a linear model over all features.
+        They count toward the budget; by default 16, or a fourth of a small budget.
     min_gain : float, default=None
         What a column must tell of the label, in nats over all rows; by default half the logarithm of the
         number of rows.
@@ -129,9 +138,11 @@ class ChromaticEncoder(ModelView):
     >>> X = [["red", f"item{i % 50}"] for i in range(500)]
     >>> encoder = ChromaticEncoder(budget=8)
     >>> encoder.fit_transform(X, [i % 50 < 20 for i in range(500)]).shape
-    (500, 2)
-    >>> encoder.transform([["item3", "blue"], ["item30"]]).toarray().tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
+    (500, 3)
+    >>> encoder.get_feature_names_out().tolist()
+    ['color0_bin0', 'linear0', 'red']
+    >>> encoder.transform([["item3", "blue"], ["item30"]]).toarray().round(1).tolist()
+    [[0.0, 4.1, 0.0], [1.0, -2.6, 0.0]]
     """
 
     def __init__(
@@ -141,13 +152,16 @@ class ChromaticEncoder(ModelView):
         encoding: str = "submodular",
         coloring: str = "balanced",
         max_colors: int | str | None = None,
-        min_edge_count: int = 1,
+        order: str = "count",
+        min_edge_count: int | str = 1,
         leakage: str = "crossfit",
         folds: int = 5,
         split_rate: int = 1,
         smoothing: float | str = "auto",
         quantizer: str = "optimal",
         null: str = "drop",
+        collisions: str = "sum",
+        linear: int | None = None,
         min_gain: float | None = None,
         unestimated: str = "prior",
         dense_threshold: float = 0.1,
@@ -165,6 +179,7 @@ class ChromaticEncoder(ModelView):
         self.encoding = encoding
         self.coloring = coloring
         self.max_colors = max_colors
+        self.order = order
         self.min_edge_count = min_edge_count
         self.leakage = leakage
         self.folds = folds
@@ -172,6 +187,8 @@ class ChromaticEncoder(ModelView):
         self.smoothing = smoothing
         self.quantizer = quantizer
         self.null = null
+        self.collisions = collisions
+        self.linear = linear
         self.min_gain = min_gain
         self.unestimated = unestimated
         self.dense_threshold = dense_threshold
@@ -189,7 +206,8 @@ class ChromaticEncoder(ModelView):
     def paper(cls, budget: int = 1024, **parameters: Any) -> Self:
         """Return an encoder with the setting of the paper.
 
-        First-fit colors, the greedy quantizer, one part of the rows for estimating, nothing smoothed.
+        First-fit colors by descending degree, the greedy quantizer, one part of the rows for estimating,
+        nothing smoothed.
 
         Parameters
         ----------
@@ -203,7 +221,7 @@ class ChromaticEncoder(ModelView):
         ChromaticEncoder
             An encoder that is not fitted yet.
         """
-        return cls(budget, **PAPER | parameters)
+        return cls(budget, **of_paper(parameters))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -252,10 +270,10 @@ class ChromaticEncoder(ModelView):
             The file.
         """
         check_is_fitted(self)
-        kept = {one.python: getattr(self, one.python) for one in PARAMETERS if one.in_file}
+        given = self.get_params()
         if not isinstance(self.random_state, Integral):
-            kept.pop("random_state")
-        modelfile.save(replace(self.model_, parameters=kept), path, names=self.names)
+            given.pop("random_state")
+        modelfile.save(replace(self.model_, parameters=kept_in_files(given)), path, names=self.names)
 
 
 def load(path: str | os.PathLike[str]) -> ChromaticEncoder:
@@ -272,9 +290,7 @@ def load(path: str | os.PathLike[str]) -> ChromaticEncoder:
         The fitted encoder.
     """
     model = modelfile.load(path)
-    known = {one.python for one in PARAMETERS}
-    given = {name: value for name, value in model.parameters.items() if name in known}
-    encoder = ChromaticEncoder(**given)
+    encoder = ChromaticEncoder(**model.parameters)
     encoder._hold(model)
     return encoder
 

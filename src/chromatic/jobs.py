@@ -10,19 +10,22 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from chromatic._files import check_target
+from chromatic._files import check_target, is_stream, make_folder
 from chromatic._threads import thread_count
 from chromatic.data import Dataset, Reader
+from chromatic.data.limit import Limit, parse_size
 from chromatic.data.source import SUFFIXES, Progress, total_size
 from chromatic.data.vocabulary import limits_of
-from chromatic.data.writers import format_to_write
+from chromatic.data.writers import check_weights, format_to_write
 from chromatic.errors import InputError, in_file
 from chromatic.parameters import Settings
 
 if TYPE_CHECKING:
+    from chromatic.data.batch import Batch
+    from chromatic.data.stored import StoredDataset
     from chromatic.data.vocabulary import Vocabulary
     from chromatic.fitting import Fitted
     from chromatic.model import Model
@@ -45,6 +48,7 @@ class Reading:
     format: str | None = None
     features: str = "auto"
     label: str | None = None
+    label_needed: bool = True
     on_bad_line: str = "raise"
     bar: Bar = no_bar  # shows how far the reading is
 
@@ -60,9 +64,13 @@ def check_paths(paths: list[str]) -> None:
     """Refuse files that are not there, before the work on others."""
     if paths.count("-") > 1:
         raise InputError("standard input (-) is named twice; expected it once at most")
-    for path in paths:
-        if path != "-" and not os.path.exists(path):
+    for i, path in enumerate(paths):
+        if path == "-":
+            continue
+        if not os.path.exists(path):
             raise in_file(path, None, "no such file; check the path")
+        if is_stream(path) and any(os.path.samefile(path, other) for other in paths[:i] if other != "-"):
+            raise in_file(path, None, "is named twice, and a pipe can be read once; expected a file")
 
 
 def target_of(path: str, format: str | None = None) -> Target:
@@ -76,9 +84,6 @@ def check_fit(settings: Settings, *targets: Target) -> None:
     """Refuse what cannot be fitted or written within a limit of memory."""
     if settings.memory is None:
         return
-    from chromatic.fitting.sources import check_for_disk
-
-    check_for_disk(settings)
     for target in targets:
         if target.format in ("parquet", "npz"):
             raise InputError(f"{target.format} is held as a whole; expected svmlight, vw, or no --memory")
@@ -110,6 +115,7 @@ def opened(paths: list[str], reading: Reading, threads: int | None = None) -> It
             format=reading.format,
             features=reading.features,
             label=reading.label,
+            label_needed=reading.label_needed,
             on_bad_line=reading.on_bad_line,
             n_jobs=threads,
             progress=progress,
@@ -122,6 +128,24 @@ def read(paths: list[str], reading: Reading, settings: Settings) -> Dataset:
         data = reader.read(paths, values=settings.values, **limits_of(settings))
     data.left_out.warn()
     return data
+
+
+@contextlib.contextmanager
+def read_or_store(
+    paths: list[str], reading: Reading, settings: Settings
+) -> Iterator[Dataset | StoredDataset]:
+    """Read files into memory or, with a limit of memory, into a file for the time of the block."""
+    if settings.memory is None:
+        yield read(paths, reading, settings)
+        return
+    from chromatic.data.limit import limited
+    from chromatic.data.stored import read_stored
+
+    with limited(settings.memory, settings.cache) as limit:
+        with opened(paths, reading, settings.threads) as reader:
+            data = read_stored(reader, paths, limit, **limits_of(settings))
+        data.left_out.warn()
+        yield data
 
 
 def code(paths: list[str], vocabulary: Vocabulary, reading: Reading, threads: int | None = None) -> Dataset:
@@ -145,14 +169,51 @@ def fit_files(train: list[str], settings: Settings, reading: Reading) -> Iterato
         yield fit(source, settings)
 
 
-def write_training_rows(fitted: Fitted, target: Target, threads: int | None = None) -> None:
-    """Write the rows to train on, and warn where they are not all."""
+def write_training_rows(
+    fitted: Fitted, target: Target, threads: int | None = None, *, merge: bool = False
+) -> None:
+    """Write the rows to train on, and warn where they are not all; merge equal ones where that is asked."""
     from chromatic.encoding.files import write_columns
 
     if fitted.trains is not None:
         left, of = int(fitted.trains.sum()), len(fitted.trains)
         log.warning("wrote the %s of %s rows that are left to train on", f"{left:,}", f"{of:,}")
-    write_columns(fitted.to_train_on(), *target, thread_count(threads))
+    if merge:
+        _write_merged(fitted, target, thread_count(threads))
+    else:
+        write_columns(fitted.to_train_on(), *target, thread_count(threads))
+
+
+def _write_merged(fitted: Fitted, target: Target, threads: int) -> None:
+    """Write each distinct row to train on once, with its weight; rows come in pieces, twice."""
+    from chromatic.data.merging import BYTES_PER_ROW, merged
+    from chromatic.data.stored import StoredRows
+    from chromatic.data.writers import TEXT, write, write_text
+
+    check_weights(target.format)
+    rows, is_text = fitted.source.rows, target.format in TEXT
+    if isinstance(rows, StoredRows):
+        rows.memory.check(BYTES_PER_ROW * rows.n_rows, "merging equal rows")
+
+    def batches() -> Iterator[Batch]:
+        return (
+            columns.to_batch(labels, int(is_text), fold=is_text) for columns, labels in fitted.to_train_on()
+        )
+
+    before = after = 0.0
+
+    def counted() -> Iterator[Batch]:
+        nonlocal before, after
+        for batch in merged(batches):
+            assert batch.weights is not None
+            before, after = before + batch.weights.sum(), after + batch.n_rows
+            yield batch
+
+    if is_text:
+        write_text(counted(), target.path, target.format, threads)
+    else:
+        write(list(counted()), target.path, target.format, threads)
+    log.info("merged %s rows to train on into %s", f"{before:,.0f}", f"{after:,.0f}")
 
 
 def model_of(fitted: Fitted, reading: Reading) -> Model:
@@ -170,14 +231,29 @@ def save_model(model: Model, path: str) -> None:
     save(model, path, names=model.parameters["names"])
 
 
+def reading_for(model: Model, reading: Reading) -> Reading:
+    """Return how rows are read for a model: unless another is named, their label is that of its fit."""
+    if reading.label is not None:
+        return reading
+    return replace(reading, label=model.input.label, label_needed=False)
+
+
 def transform_files(
-    paths: list[str], model: Model, target: Target, reading: Reading, threads: int | None = None
+    paths: list[str],
+    model: Model,
+    target: Target,
+    reading: Reading,
+    threads: int | None = None,
+    *,
+    memory: str | None = None,
 ) -> None:
     """Write the rows of files as columns; unknown features are refused where the model says so."""
     from chromatic.encoding.files import transform_files
 
     handle_unknown = model.parameters.get("handle_unknown", "ignore")
-    with opened(paths, reading, threads) as reader:
+    with opened(paths, reading_for(model, reading), threads) as reader:
+        if memory is not None:
+            reader = replace(reader, memory=Limit(parse_size(memory)))
         left_out = transform_files(reader, paths, model.encoding, *target, handle_unknown=handle_unknown)
     left_out.warn()
 
@@ -190,21 +266,25 @@ def encode_files(
     settings: Settings,
     reading: Reading,
     to: str | None = None,
+    merge: bool = False,
 ) -> None:
-    """Fit to training files; write the model, the training rows and the test rows to a folder."""
+    """Fit to training files; write the model, the training rows and the test rows to a folder.
+
+    With `merge`, equal training rows are one row with a weight; test rows stay as they are.
+    """
     to = format_to_write("train.svm", to)
+    if merge:
+        check_weights(to)
     suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
     model_path = os.path.join(folder, "model.chroma")
     train_rows, test_rows = (Target(os.path.join(folder, name + suffix), to) for name in ("train", "test"))
     check_fit(settings, train_rows)
     check_paths([*train, *test])
-    if os.path.isfile(folder):
-        raise InputError(f"{folder}: is a file; expected a folder to write to")
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     for path in (model_path, train_rows.path, test_rows.path):
         check_target(path)
     with fit_files(train, settings, reading) as fitted:
-        write_training_rows(fitted, train_rows, settings.threads)
+        write_training_rows(fitted, train_rows, settings.threads, merge=merge)
         model = model_of(fitted, reading)
-        transform_files(test, model, test_rows, reading, settings.threads)
+        transform_files(test, model, test_rows, reading, settings.threads, memory=settings.memory)
         save_model(model, model_path)

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+import shutil
+import tempfile
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from chromatic._files import replacing
+from chromatic._files import is_stream, replacing
 from chromatic._safetensors import contents_of, safetensors_of
-from chromatic.coloring import MOST_COLORS, Coloring
-from chromatic.data.checked import Arrays, CheckedArrays, must, within
+from chromatic.coloring import MOST_COLORS, STRATEGIES, Coloring
+from chromatic.data.checked import Arrays, CheckedArrays, must, whole, within
 from chromatic.data.hashing import hash_bytes
 from chromatic.data.names import Names
+from chromatic.data.objects import MOST_COLUMNS as MOST_INPUT_COLUMNS
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.linear import Linear
+from chromatic.encoding.protocol import Encoding
 from chromatic.errors import in_file
 from chromatic.model import INPUTS, Input, Model
+from chromatic.parameters import kept_in_files
 from chromatic.registry import ENCODINGS, encoding_class
 
-VERSION = 2
+VERSION = 3
 COLORING_FACTS = ("n_colors", "strategy", "palette", "seed", "forced", "conflicts", "lower_bound")
 
 
@@ -38,8 +45,11 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
         "parameters": model.parameters,
         "input": {name: value for name, value in asdict(model.input).items() if name != "columns"},
         "coloring": {name: getattr(coloring, name) for name in COLORING_FACTS},
-        "encoding": {"kind": encoding.name, **encoding.facts()},
+        "encoding": {"kind": encoding.name, "sums": encoding.sums, "linear": None, **encoding.facts()},
     }
+    if encoding.linear is not None:
+        facts["encoding"]["linear"] = encoding.linear.facts()
+        arrays |= encoding.linear.arrays()
     _put_vocabulary(encoding.vocabulary, arrays, facts, names)
     if model.input.columns is not None:
         _put_names("input_names", Names.pack([name.encode() for name in model.input.columns]), arrays)
@@ -63,18 +73,20 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise in_file(
             path, None, f"is of version {version}; expected {VERSION} at most: update chromatic to read it"
         )
-    if version not in (1, VERSION) or facts.get("checksum") != checksum_of(facts, arrays):
+    if version not in (1, 2, VERSION) or facts.get("checksum") != checksum_of(facts, arrays):
         raise in_file(
             path, None, "is damaged (its checksum does not agree); expected the file as it was written"
         )
     try:
-        return _model(facts if version == VERSION else _of_version_1(facts), CheckedArrays(arrays))
+        for earlier, brought_up in ((1, _of_version_1), (2, _of_version_2)):
+            facts = brought_up(facts) if version <= earlier else facts
+        return _model(facts, CheckedArrays(arrays))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise in_file(path, None, f"is damaged ({error}); expected a whole model file") from error
 
 
 def _of_version_1(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts of a file of version 1 as this version writes them."""
+    """Return the facts of a file of version 1 as version 2 wrote them."""
     width, coloring = facts["n_features_in"], dict(facts["coloring"])
     coloring["strategy"] = coloring.pop("fit")
     given = {"kind": "rows" if width is None else "matrix", "n_columns": width, "label": None}
@@ -82,27 +94,69 @@ def _of_version_1(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, "input": given, "coloring": coloring, "encoding": encoding}
 
 
+def _of_version_2(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts of a file of version 2, which knew no sums, as this version writes them."""
+    return {
+        **facts,
+        "parameters": {**facts["parameters"], "collisions": "drop", "linear": 0},
+        "encoding": {**facts["encoding"], "sums": False, "linear": None},
+    }
+
+
 def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
     vocabulary = _vocabulary(facts["vocabulary"], arrays)
     coloring = _coloring(facts["coloring"], arrays, vocabulary)
     told = facts["encoding"]
     must(told["kind"] in ENCODINGS, f"an encoding of the kind {told['kind']!r} is unknown")
-    encoding = encoding_class(told["kind"]).of_file(vocabulary, coloring, told, arrays)
+    encoding = _with_sums(
+        encoding_class(told["kind"]).of_file(vocabulary, coloring, told, arrays), told, arrays
+    )
     trains = None
     if "trains" in arrays:
         bits = arrays.take("trains", np.uint8, (vocabulary.n_rows + 7) // 8)
         trains = np.unpackbits(bits, count=vocabulary.n_rows).astype(np.bool_)
-    return Model(encoding, dict(facts["parameters"]), _input(facts["input"], arrays), trains)
+    input = _input(facts["input"], arrays)
+    if input.kind == "matrix":
+        _check_columns_of_matrix(vocabulary, input.n_columns or 0)
+    return Model(encoding, kept_in_files(facts["parameters"]), input, trains)
+
+
+def _with_sums(encoding: Encoding, told: dict[str, Any], arrays: CheckedArrays) -> Encoding:
+    """Return an encoding with what a file says of sums and of linear columns."""
+    sums, linear = told["sums"], told["linear"]
+    must(isinstance(sums, bool) and not (sums and encoding.gives_levels), "levels cannot be summed")
+    if linear is None:
+        return replace(encoding, sums=sums)
+    must(sums, "linear columns are without sums")
+    vocabulary = encoding.vocabulary
+    n_features, n_dense = len(vocabulary), len(vocabulary.dense_names)
+    return replace(encoding, sums=sums, linear=Linear.of_file(linear, arrays, n_features, n_dense))
 
 
 def _input(told: dict[str, Any], arrays: CheckedArrays) -> Input:
-    must(told["kind"] in INPUTS, f"an input of the kind {told['kind']!r} is unknown")
-    width, columns = told["n_columns"], None
+    kind, label, columns = told["kind"], told["label"], None
+    must(kind in INPUTS, f"an input of the kind {kind!r} is unknown")
+    if kind not in ("matrix", "table"):
+        must(told["n_columns"] is None, f"there are no columns of {kind}")
+        return Input(kind, label=_text_or_none(label) if kind == "files" else None)
+    width = whole(told["n_columns"], "n_columns", high=MOST_INPUT_COLUMNS + 1)
+    if kind == "matrix":
+        return Input(kind, width)
     if "input_names_offsets" in arrays:
-        names = arrays.names("input_names", width)
-        columns = tuple(name.decode() for name in names.tolist())
-    label = None if told["label"] is None else str(told["label"])
-    return Input(told["kind"], None if width is None else int(width), columns, label)
+        columns = tuple(name.decode() for name in arrays.names("input_names", width).tolist())
+    return Input(kind, width, columns, _text_or_none(label))
+
+
+def _text_or_none(label: Any) -> str | None:
+    must(label is None or isinstance(label, str), "the label is no text")
+    return None if label is None else str(label)
+
+
+def _check_columns_of_matrix(vocabulary: Vocabulary, width: int) -> None:
+    """Refuse features that are not among the columns of the matrix; its columns are called by them."""
+    keys = vocabulary.keys if vocabulary.integers else vocabulary.keys[:0]
+    good = all(name.isdigit() and int(name) < width for name in vocabulary.dense_names)
+    must(good and int(keys.max(initial=0)) < max(width, 1), f"features are not of {width} columns")
 
 
 def checksum_of(facts: dict[str, Any], arrays: Arrays) -> str:
@@ -117,8 +171,11 @@ def checksum_of(facts: dict[str, Any], arrays: Arrays) -> str:
 
 def _read(path: str) -> tuple[dict[str, Any], Arrays]:
     try:
-        with open(path, "rb") as file:
-            facts, arrays = contents_of(file)
+        with open(path, "rb") as given, tempfile.TemporaryFile() as copy:
+            if is_stream(path):
+                shutil.copyfileobj(given, copy)
+                copy.seek(0)
+            facts, arrays = contents_of(copy if is_stream(path) else given)
     except FileNotFoundError as error:
         raise in_file(path, None, "no such file; check the path") from error
     except (KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
@@ -139,6 +196,9 @@ def _put_vocabulary(vocabulary: Vocabulary, arrays: Arrays, facts: dict[str, Any
     arrays["dense_keys"] = vocabulary.dense_keys
     _put_names("dense_names", Names.pack(vocabulary.dense_names), arrays)
     _put_names("field_names", Names.pack(vocabulary.field_names), arrays)
+    if vocabulary.unused_names:
+        arrays["unused_keys"] = vocabulary.unused_keys
+        _put_names("unused_names", Names.pack(vocabulary.unused_names), arrays)
     if names and vocabulary.names is not None:
         _put_names("names", vocabulary.names, arrays)
     if vocabulary.fields is not None:
@@ -159,30 +219,48 @@ def _vocabulary(told: dict[str, Any], arrays: CheckedArrays) -> Vocabulary:
     integers = bool(told["integers"])
     kind = np.uint32 if integers else np.uint64
     keys = arrays.take("keys", kind)
-    dense_keys = arrays.take("dense_keys", kind)
-    must(len(np.unique(np.concatenate((keys, dense_keys)))) == len(keys) + len(dense_keys), "keys repeat")
-    dense_names = tuple(arrays.names("dense_names").tolist())
-    must(len(dense_names) >= len(dense_keys), "dense features have no names")
+    dense_keys, dense_names = _dense(arrays, "dense", kind)
+    unused_keys, unused_names = (
+        _dense(arrays, "unused", kind) if "unused_keys" in arrays else (dense_keys[:0], ())
+    )
+    every = np.concatenate((keys, dense_keys, unused_keys))
+    must(len(np.unique(every)) == len(every), "keys repeat")
     field_names = tuple(arrays.names("field_names").tolist())
     fields = None
     if "fields" in arrays:
         fields = arrays.take("fields", np.int32, len(keys))
         within(fields, -1, len(field_names), "fields")
-    counts, n_rows = arrays.take("counts", np.int64, len(keys)), int(told["n_rows"])
+    names = arrays.names("names", len(keys)) if "names_offsets" in arrays else None
+    if not integers:
+        of_dense = Names.pack(dense_names[len(dense_names) - len(dense_keys) :])
+        for some, of_some in ((names, keys), (of_dense, dense_keys)):
+            must(some is None or np.array_equal(some.hashes(), of_some), "names have other keys")
+    counts, n_rows = arrays.take("counts", np.int64, len(keys)), whole(told["n_rows"], "n_rows")
     within(counts, 0, n_rows + 1, "counts")
     return Vocabulary(
         integers=integers,
         keys=keys,
         counts=counts,
-        names=arrays.names("names", len(keys)) if "names_offsets" in arrays else None,
+        names=names,
         dense_keys=dense_keys,
         dense_names=dense_names,
         n_rows=n_rows,
-        dropped_features=int(told["dropped_features"]),
+        dropped_features=whole(told["dropped_features"], "dropped_features"),
         fields=fields,
         field_names=field_names,
         bins=_value_bins(arrays) if "value_hashes" in arrays else None,
+        unused_keys=unused_keys,
+        unused_names=unused_names,
     )
+
+
+def _dense(
+    arrays: CheckedArrays, what: str, kind: type[np.generic]
+) -> tuple[npt.NDArray[Any], tuple[bytes, ...]]:
+    """Return the keys of dense features, and the names of these and of numeric columns before them."""
+    keys, names = arrays.take(f"{what}_keys", kind), tuple(arrays.names(f"{what}_names").tolist())
+    must(len(names) >= len(keys), "dense features have no names")
+    return keys, names
 
 
 def _value_bins(arrays: CheckedArrays) -> ValueBins:
@@ -196,18 +274,18 @@ def _value_bins(arrays: CheckedArrays) -> ValueBins:
 
 def _coloring(told: dict[str, Any], arrays: CheckedArrays, vocabulary: Vocabulary) -> Coloring:
     colors = arrays.take("colors", np.int32, len(vocabulary))
-    n_colors = int(told["n_colors"])
-    must(0 <= n_colors <= 2 * MOST_COLORS, f"there cannot be {n_colors} colors")
+    n_colors, strategy = whole(told["n_colors"], "n_colors", high=2 * MOST_COLORS + 1), told["strategy"]
+    must(strategy in (*STRATEGIES, "fields"), "the strategy is unknown")
     within(colors, 0, n_colors, "colors")
     return Coloring(
         colors=colors,
         n_colors=n_colors,
-        strategy=str(told["strategy"]),
-        palette=None if told["palette"] is None else int(told["palette"]),
-        seed=int(told["seed"]),
-        forced=int(told["forced"]),
-        conflicts=int(told["conflicts"]),
-        lower_bound=int(told["lower_bound"]),
+        strategy=strategy,
+        palette=None if told["palette"] is None else whole(told["palette"], "the palette"),
+        seed=whole(told["seed"], "the seed"),
+        forced=whole(told["forced"], "forced", high=len(colors) + 1),
+        conflicts=whole(told["conflicts"], "conflicts"),
+        lower_bound=whole(told["lower_bound"], "the lower bound"),
         vocabulary=vocabulary.fingerprint,
         forbidden=np.zeros(len(colors), np.int32),
     )

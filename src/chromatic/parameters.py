@@ -16,6 +16,7 @@ from chromatic.errors import InputError
 from chromatic.registry import ENCODINGS
 
 Coloring = Literal["balanced", "first-fit", "random", "uniform", "fields"]
+Order = Literal["count", "degree", "largest-first", "smallest-last"]
 Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
 
@@ -119,6 +120,19 @@ class Settings:
         "drop",
         group="Columns",
     )
+    collisions: Literal["sum", "drop"] = _said(
+        "What happens where features of a row share a color: sum counts all of them, drop keeps the rarest "
+        "(the paper's). Levels, of frequency and identity, always keep the rarest.",
+        "sum",
+        group="Columns",
+    )
+    linear: int | None = _said(
+        "The columns that hold sums of weights: what each feature adds in a linear model over all "
+        "features. They count toward the budget; by default 16, or a fourth of a small budget.",
+        None,
+        group="Columns",
+        least=0,
+    )
     min_gain: float | None = _said(
         "What a column must tell of the label, in nats over all rows; by default half the logarithm of "
         "the number of rows.",
@@ -139,16 +153,23 @@ class Settings:
         group="Colors",
         least=1,
     )
-    min_edge_count: int = _said(
+    order: Order = _said(
+        "The order in which balanced and first-fit take the features: count (the most frequent first), "
+        "degree (those with the most neighbors first, as the paper's program does), largest-first or "
+        "smallest-last.",
+        "count",
+        group="Colors",
+    )
+    min_edge_count: int | Literal["auto"] = _said(
         "Only pairs of features seen in so many rows need different colors; above 1 the graph of these "
-        "pairs is built.",
+        "pairs is built; auto takes the number for which the paper's guarantee needs the fewest colors.",
         1,
         group="Colors",
         least=1,
     )
     leakage: Leakage = _said(
-        "How training rows are kept from knowing their own labels: crossfit (encoded by the rates of the "
-        "other folds), split (some rows estimate, the others train) or none.",
+        "Which rows give the rates that training rows are encoded by: crossfit (those of the other folds), "
+        "split (some rows estimate, the others train) or none (all rows, their own labels included).",
         "crossfit",
         group="Labels",
     )
@@ -214,8 +235,18 @@ class Settings:
     def __post_init__(self) -> None:
         for parameter in PARAMETERS:
             parameter.check(getattr(self, parameter.name))
-        if self.coloring == "fields" and self.min_edge_count > 1:
+        if self.coloring == "fields" and self.min_edge_count != 1:
             raise InputError("min_edge_count is of no use where coloring is 'fields'; expected 1")
+        if self.linear and self.linear > self.budget:
+            raise InputError(
+                f"linear is {self.linear} and the budget {self.budget}; expected at most the budget"
+            )
+        if self.linear and self.collisions == "drop":
+            raise InputError(
+                "linear columns sum the weights of all features and collisions is 'drop'; expected 'sum', "
+                "or linear=0"
+            )
+        check_order(self.order, self.coloring)
         if self.leakage == "crossfit" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
@@ -225,8 +256,8 @@ class Settings:
 
     @classmethod
     def paper(cls, budget: int | None = None, **others: Any) -> Self:
-        """Return the paper's own setting: first-fit, greedy, split, nothing smoothed."""
-        return cls(**PAPER | others | ({} if budget is None else {"budget": budget}))
+        """Return the paper's own setting: first-fit by degree, greedy, split, nothing smoothed."""
+        return cls(**of_paper(others) | ({} if budget is None else {"budget": budget}))
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -236,14 +267,33 @@ class Settings:
 
 PAPER: dict[str, Any] = {
     "coloring": "first-fit",
+    "order": "degree",
     "max_colors": "paper",
     "leakage": "split",
     "smoothing": 0.0,
     "quantizer": "greedy",
     "null": "emit",
+    "collisions": "drop",
+    "linear": 0,
     "min_gain": 0.0,
     "unestimated": "null",
 }
+ORDERED = ("balanced", "first-fit")  # the colorings that take features in an order of one's choice
+
+
+def of_paper(others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the paper's parameters with others in their place; some colorings have no order."""
+    ordered = others.get("coloring", "first-fit") in ORDERED
+    return PAPER | ({} if ordered else {"order": "count"}) | dict(others)
+
+
+def check_order(order: str, coloring: str) -> None:
+    """Refuse an order with a coloring that has none."""
+    if order != "count" and coloring not in ORDERED:
+        raise InputError(
+            f"order is {order!r} and the coloring {coloring!r} has none; expected 'count', or the coloring "
+            f"{' or '.join(map(repr, ORDERED))}"
+        )
 
 
 def _parameter(name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> Parameter:
@@ -275,6 +325,14 @@ def _table() -> tuple[Parameter, ...]:
 
 PARAMETERS = _table()
 DEFAULTS = Settings()
+
+
+def kept_in_files(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some parameters, by their names in Python, that a model file keeps; check them."""
+    kept = {one.python: one for one in PARAMETERS if one.in_file and one.python in given}
+    for name, parameter in kept.items():
+        parameter.check(given[name])
+    return {name: given[name] for name in kept}
 
 
 def check_parameter(name: str, value: Any) -> None:

@@ -6,11 +6,11 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from chromatic.cli import evaluate, options
+from chromatic.cli import evaluate, options, tune
 from chromatic.cli.main import app
 from chromatic.data.reader import FORMATS
 from chromatic.data.writers import WRITE_FORMATS
-from chromatic.learn.encoders import ENCODERS
+from chromatic.learn.encoders import ENCODERS, VALIDATIONS
 from chromatic.learn.evaluate import LEARNERS
 from chromatic.parameters import PARAMETERS
 
@@ -89,6 +89,7 @@ def test_words_that_commands_allow_are_those_of_the_library():
     assert options.FORMATS == FORMATS
     assert options.WRITE_FORMATS == WRITE_FORMATS
     assert (evaluate.ENCODERS, evaluate.LEARNERS) == (ENCODERS, LEARNERS)
+    assert tune.HELD_OUT == VALIDATIONS
 
 
 def test_out_is_another_name_of_output():

@@ -147,6 +147,13 @@ def test_nothing_to_color_is_no_error(lists):
         ({"palette": 3, "at_most": 3}, "at_most is 3 and max_colors 3; expected 1 or more, and 'proper'"),
         ({"at_most": 0}, "at_most is 0"),
         ({"order": "name"}, "the order is 'name'; expected one of count, degree"),
+        (
+            {"order": "degree", "strategy": "random", "palette": 3},
+            "order is 'degree' and the coloring 'random' has none; expected 'count', or the coloring 'bal",
+        ),
+        ({"order": "degree", "strategy": "uniform"}, "the coloring 'uniform' has none; expected 'count'"),
+        ({"order": "degree", "fields": FIELDS}, "the coloring 'fields' has none; expected 'count'"),
+        ({"min_edge_count": "many"}, "min_edge_count is 'many'; expected 1 or more, or 'auto'"),
     ],
 )
 def test_impossible_parameters_are_refused(options, message):

@@ -66,6 +66,9 @@ def test_npm_needs_as_few_colors_and_collides_as_rarely_as_told(npm):
     balanced = color(train.rows, transposed=transposed)
     assert first_fit.n_colors == 109 and balanced.n_colors <= 140
     assert collisions(test, first_fit).mean == pytest.approx(0.259, abs=0.001)
+    authors = color(train.rows, Request("first-fit", order="degree"), transposed=transposed, threads=2)
+    assert authors.n_colors == 103, "as many as the authors' own program"
+    assert collisions(test, authors).mean == pytest.approx(0.2614, abs=0.00005)
     assert collisions(test, balanced).mean <= 0.07
     assert collisions(train.rows, balanced).dropped == 0
     drawn = color(train.rows, Request("random", 256), transposed=transposed)

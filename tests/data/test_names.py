@@ -1,9 +1,10 @@
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic.data.names import Names
+from chromatic.data.names import Names, empty_names, place_names
 
 pytestmark = pytest.mark.kernels
 
@@ -37,3 +38,34 @@ def test_numbers_are_written_so_that_they_read_back(values):
 def test_arrow_holds_the_same_names(strings):
     assert Names.of_arrow(Names.pack(strings).to_arrow()).tolist() == strings
     assert Names.of_arrow(Names.pack(strings).to_arrow()[1:]).tolist() == strings[1:]
+
+
+@given(st.lists(st.tuples(st.binary(max_size=12), st.integers(0, 6)), max_size=12), st.integers(0, 5))
+def test_names_are_placed_where_one_is_missing(placed, n_places):
+    names, places = [name for name, _ in placed], [place for _, place in placed]
+    expected = naive.placed_names(names, places, n_places)
+    out = empty_names(np.array([len(name or b"") for name in expected], np.int64))
+    missing = np.ones(n_places, np.bool_)
+    place_names(Names.pack(names), np.array(places, np.uint32), missing, out)
+    assert missing.tolist() == [name is None for name in expected]
+    assert out.tolist() == [name or b"" for name in expected]
+
+
+@given(st.lists(st.binary(max_size=5)), st.data())
+def test_a_part_of_names(strings, data):
+    start = data.draw(st.integers(0, len(strings)))
+    stop = data.draw(st.integers(start, len(strings)))
+    assert Names.pack(strings).part(start, stop).tolist() == strings[start:stop]
+
+
+@given(st.lists(st.binary(max_size=20), min_size=1), st.lists(st.binary(max_size=20)), st.randoms())
+def test_names_are_compared_with_spans(strings, others, random):
+    others = [random.choice(strings) if random.random() < 0.5 else other for other in others]
+    which = [random.randrange(len(strings) + 1) for _ in others]
+    spans = Names.pack(others)
+    same = Names.pack(strings).are(
+        np.array(which, np.uint32), spans.data, spans.offsets[:-1], spans.offsets[1:]
+    )
+    assert same.tolist() == [
+        k == len(strings) or strings[k] == other for k, other in zip(which, others, strict=True)
+    ]

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import naive
 import numpy as np
 import pytest
@@ -6,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.data import Reader
+from chromatic.data.counting import by_descending_count
 from chromatic.data.values import MOST_BINS
-from chromatic.data.vocabulary import _by_descending_count, learn
+from chromatic.data.vocabulary import learn
 from chromatic.errors import InputError
 
 pytestmark = pytest.mark.kernels
@@ -87,7 +90,7 @@ def test_features_of_a_thousand_rows_are_in_order_of_count():
 
 @given(st.lists(st.integers(0, 200_000) | st.integers(0, 3), max_size=50))
 def test_counts_of_any_size_are_put_in_descending_stable_order(counts):
-    order = _by_descending_count(np.array(counts, np.int64))
+    order = by_descending_count(np.array(counts, np.int64))
     assert order.tolist() == sorted(range(len(counts)), key=lambda i: -counts[i])
 
 
@@ -142,3 +145,12 @@ def test_values_not_seen_before_fall_into_a_bin():
     data = Reader().read([{"f": 2}, {"f": 4}], values="distinct", dense_threshold=2)
     more = Reader().read([{"f": 0.1}, {"f": 3}, {"f": 99}], vocabulary=data.vocabulary)
     assert [data.vocabulary.name(code) for code in more.rows.codes] == [b"f=2", b"f=4", b"f=4"]
+
+
+def test_a_row_that_names_a_value_itself_has_the_feature_once():
+    rows = [{"f": 2.0, "f=2": 1.0, "g": 1.0} if i % 2 else {"f": 1.0, "h": 3.0} for i in range(6)]
+    data = Reader().read(rows, values="distinct", dense_threshold=2)
+    names = data.vocabulary.names.tolist()
+    of_rows = [{names[code] for code in data.rows.codes[a:b]} for a, b in pairwise(data.rows.indptr)]
+    assert of_rows == [{b"f=1", b"h=3"}, {b"f=2", b"g"}] * 3
+    assert len(data.rows.codes) == 12 and data.vocabulary.counts.tolist() == [3] * 4

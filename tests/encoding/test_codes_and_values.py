@@ -40,11 +40,13 @@ def test_levels_are_places_among_the_kept_features_of_a_color(lists, budget, pal
 
 
 @given(lists, st.data(), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
-def test_target_values_are_smoothed_against_null(lists, draws, smoothing, binary):
+def test_target_values_are_smoothed_against_null_and_plain_means_without_smoothing(
+    lists, draws, smoothing, binary
+):
     values = st.sampled_from([0.0, 1.0] if binary else [0.0, 1.0, 2.5, -4.0])
     labels = np.array(draws.draw(st.lists(values, min_size=len(lists), max_size=len(lists))))
     data, sets = read(lists)
-    settings = Settings(1000, "target", leakage="none", smoothing=smoothing)
+    settings = Settings(1000, "target", leakage="none", smoothing=smoothing, linear=0)
     if len(set(labels)) < 2:
         with pytest.raises(InputError, match="there is only one class"):
             fit(LocalSource(data, labels), settings)
@@ -66,7 +68,7 @@ def test_target_values_are_smoothed_against_null(lists, draws, smoothing, binary
         for v in row:
             null = np.array([not any(colors[u] == colors[v] for u in other) for other in sets])
             having = np.array([v in other for other in sets])
-            expected[i, colors[v]] = level(having) - level(null)
+            expected[i, colors[v]] = level(having) - (level(null) if smoothing else 0.0)
     np.testing.assert_allclose(fitted.training.to_csr().toarray(), expected, atol=1e-12)
 
 
@@ -85,7 +87,8 @@ def test_numeric_labels_are_smoothed_by_the_ratio_of_variances_as_in_scikit_lear
     y = random.normal(size=30)[values] + random.normal(size=600)
     rows = [[f"v{v}"] for v in values]
     fitted = fit(
-        LocalSource(Reader().read(rows, dense_threshold=2), y), Settings(8, "target", leakage="none")
+        LocalSource(Reader().read(rows, dense_threshold=2), y),
+        Settings(8, "target", leakage="none", linear=0),
     )
     ours = fitted.training.to_csr().toarray().ravel()
     theirs = TargetEncoder(target_type="continuous", smooth="auto").fit(values[:, None], y)

@@ -36,7 +36,11 @@ def test_the_budget_is_a_ceiling(data, null, quantizer, budget):
     fitted = fit(LocalSource(train, labels), Settings(budget, null=null, quantizer=quantizer, min_gain=0.0))
     assert fitted.training.n_columns <= budget
     assert fitted.training.to_csr().shape == (4000, fitted.training.n_columns)
-    assert (np.diff(fitted.training.indptr) <= fitted.encoding.coloring.n_colors).all()
+    n_linear = fitted.encoding.n_sparse_columns - fitted.encoding.n_own_columns
+    assert n_linear == min(16, budget // 4)
+    rows = np.repeat(np.arange(4000), np.diff(fitted.training.indptr))
+    own = np.bincount(rows[fitted.training.columns < fitted.encoding.n_own_columns], minlength=4000)
+    assert (own <= fitted.encoding.coloring.n_colors + (5 if null == "emit" else 0)).all()
 
 
 def test_the_fitted_model_does_not_depend_on_the_folds(data):
@@ -63,7 +67,7 @@ def test_a_split_leaves_the_other_rows_to_train_on(data):
 
 def test_a_source_serves_one_fit(data):
     source = LocalSource(*data)
-    fit(source, Settings(64))
+    fit(source, Settings(64, collisions="drop"))
     with pytest.raises(RuntimeError, match="the source has served a fit"):
         fit(source, Settings(32))
 
@@ -90,7 +94,7 @@ def test_a_palette_too_small_for_a_uniform_coloring_is_refused_with_what_would_d
     train, labels = data
     with pytest.raises(InputError, match=r"max_colors is 64; expected [0-9]+ or more to color pairs"):
         fit(LocalSource(train, labels), Settings(coloring="uniform", max_colors=64))
-    with pytest.raises(InputError, match="the budget leaves 60 columns and the coloring"):
+    with pytest.raises(InputError, match="the budget leaves 45 columns and the coloring"):
         fit(LocalSource(train, labels), Settings(60, "target", coloring="uniform"))
     with pytest.raises(InputError, match="min_edge_count is 0; expected a whole number from 1"):
         Settings(min_edge_count=0)
@@ -103,7 +107,7 @@ def test_more_colors_than_the_budget_has_columns_for_are_refused(data, options):
     rows, y = data
     assert fit(LocalSource(rows, y), Settings(budget=3, **options)).encoding.coloring.n_colors <= 3
     for quantizer in ("optimal", "greedy"):
-        with pytest.raises(InputError, match="the budget leaves 3 columns and the coloring has 5 colors"):
+        with pytest.raises(InputError, match="the budget leaves 2 columns and the coloring has 5 colors"):
             fit(LocalSource(rows, y), Settings(budget=3, max_colors=5, quantizer=quantizer, **options))
 
 
@@ -164,9 +168,6 @@ def test_data_that_cannot_be_fitted_is_refused(data):
     train, labels = data
     with pytest.raises(InputError, match="y is 1 in all 4,000 rows, there is only one class"):
         fit(LocalSource(train, np.ones_like(labels)), Settings())
-    dense = Reader().read([["a", "b", "c"], ["a", "b"]])
-    with pytest.raises(InputError, match="the budget is 2 and there are 3 dense columns"):
-        fit(LocalSource(dense, np.array([True, False])), Settings(2))
     with pytest.raises(InputError, match="coloring is 'fields'"):
         fit(LocalSource(train, labels), Settings(coloring="fields"))
 

@@ -84,6 +84,12 @@ def test_the_whole_curve_is_the_least_cost_of_every_number_of_bins(groups, extra
     ) == pytest.approx(first - found.sum(), abs=1e-8)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_variables_have_no_bins(method):
+    found = quantize(Groups(np.array([0]), np.empty(0), np.empty(0)), 5, method)
+    assert found.n_bins == 0 and found.cost == 0.0 and found.starts.tolist() == [0]
+
+
 def test_many_bins_are_found_exactly():
     random = np.random.default_rng(1)
     variable = np.sort(random.integers(0, 30, 4000))

@@ -23,16 +23,21 @@ def test_labels_are_counted_by_feature_and_fold(lists, data):
     rows, sets = read(lists)
     positive = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
     fold = data.draw(st.lists(st.integers(-1, 2), min_size=len(sets), max_size=len(sets)))
+    colors = np.arange(rows.n_features, dtype=np.int32) % 2  # features of a row share colors
     n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
-    counted = LabelCounts.zeros(Extent(rows.n_features, 3, n_several))
-    counted.add(rows, np.array(positive, np.float64), np.array(fold, np.int32))
-    counts, positives = naive.label_counts(sets, positive, fold, rows.n_features, 3)
-    by_fold = np.concatenate((counted.several, counted.whole[None]))
-    some = [*range(n_several), rows.n_features]
-    assert (by_fold & LOWER_HALF).tolist() == [counts[v] for v in some]
-    assert (by_fold >> 32).tolist() == [positives[v] for v in some]
-    assert (counted.totals() & LOWER_HALF).tolist() == [sum(of_feature) for of_feature in counts]
-    assert (counted.totals() >> 32).tolist() == [sum(of_feature) for of_feature in positives]
+    counted = LabelCounts.zeros(Extent(rows.n_features, 3, n_several, 2))
+    counted.add(rows, np.array(positive, np.float64), np.array(fold, np.int32), colors)
+    counts, positives = naive.label_counts(sets, positive, fold, colors.tolist(), n_colors=2, n_folds=3)
+    by_fold = np.concatenate((counted.several, counted.of_colors, counted.whole[None]))
+    after = range(rows.n_features, rows.n_features + 3)
+    assert (by_fold & LOWER_HALF).tolist() == [counts[v] for v in [*range(n_several), *after]]
+    assert (by_fold >> 32).tolist() == [positives[v] for v in [*range(n_several), *after]]
+    for packed, naively in ((counted.totals() & LOWER_HALF, counts), (counted.totals() >> 32, positives)):
+        sums = [sum(of_feature) for of_feature in naively]
+        assert packed.tolist() == [*sums[: rows.n_features], sums[-1]]
+        assert (packed[-1] - np.array(sums[-3:-1])).tolist() == (
+            (counted.of_null() & LOWER_HALF) if naively is counts else counted.of_null() >> 32
+        ).tolist()
 
 
 @pytest.mark.kernels
@@ -45,16 +50,18 @@ def test_two_halves_of_the_rows_add_up(statistic, lists, data):
         data.draw(st.lists(st.sampled_from([0.0, 1.0]), min_size=len(sets), max_size=len(sets)))
     )
     fold = np.arange(len(sets), dtype=np.int32) % 3
-    extent = Extent(rows.n_features, 3, rows.n_features)
+    extent = Extent(rows.n_features, 3, rows.n_features, 2)
+    colors = np.arange(rows.n_features, dtype=np.int32) % 2
     first = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
     halves = []
     for left_out in (None, np.array(first), ~np.array(first)):
         sums = statistic.zeros(extent)
-        sums.add(rows, labels, fold if left_out is None else np.where(left_out, np.int32(-1), fold))
+        counted = fold if left_out is None else np.where(left_out, np.int32(-1), fold)
+        sums.add(rows, labels, counted, colors)
         halves.append(sums)
     whole, one, two = (sums.cells() for sums in halves)
     assert np.array_equal(whole, one + two)
-    again = statistic.of_cells(whole)
+    again = statistic.of_cells(whole, 2)
     assert np.array_equal(again.cells(), whole)
     assert again.label_moments() == halves[0].label_moments()
     np.testing.assert_allclose(again.label_moments(), (labels.mean(), labels.var()), atol=1e-12)

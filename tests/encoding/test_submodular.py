@@ -14,27 +14,29 @@ pytestmark = pytest.mark.kernels
 lists = st.lists(st.lists(st.integers(0, 25), max_size=8), min_size=2, max_size=30)
 
 
-def count(rows, labels, fold, n_folds):
+def count(rows, labels, fold, n_folds, coloring):
     n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
-    counted = LabelCounts.zeros(Extent(rows.n_features, n_folds, n_several))
-    counted.add(rows, np.array(labels, np.float64), fold)
+    counted = LabelCounts.zeros(Extent(rows.n_features, n_folds, n_several, coloring.n_colors))
+    counted.add(rows, np.array(labels, np.float64), fold, coloring.colors)
     return counted
 
 
 def learn(lists, labels, budget, null="drop", smoothing=1.0, **options):
     data = Reader().read(lists, dense_threshold=2)
     coloring = color(data.rows)
-    totals = count(data.rows, labels, np.zeros(data.rows.n_rows, np.int32), 1).totals()
+    counted = count(data.rows, labels, np.zeros(data.rows.n_rows, np.int32), 1, coloring)
+    totals = counted.totals()
     counts, positives = totals & LOWER_HALF, totals >> 32
     some = {"budget": budget, "smoothing": smoothing, "null": null, "min_gain": 0.0}
-    codebook = learn_codebook(coloring, totals, merged(coloring, totals), **some | options)
+    given = coloring, totals, counted.of_null(), merged(coloring, totals)
+    codebook = learn_codebook(*given, **some | options)
     return data.rows, coloring, counts, positives, codebook
 
 
 @given(lists, st.data(), st.integers(0, 40), st.sampled_from(["optimal", "greedy", "sort"]))
 def test_columns_stay_within_the_budget_and_the_reference_bin_holds_null(lists, draws, budget, quantizer):
     labels = draws.draw(st.lists(st.booleans(), min_size=len(lists), max_size=len(lists)))
-    rows, coloring, counts, _, codebook = learn(lists, labels, budget, quantizer=quantizer)
+    _, coloring, _, _, codebook = learn(lists, labels, budget, quantizer=quantizer)
     assert codebook.n_columns <= budget
     assert sorted(codebook.columns[codebook.columns != NO_COLUMN]) == list(range(codebook.n_columns))
     left_out = [
@@ -42,10 +44,19 @@ def test_columns_stay_within_the_budget_and_the_reference_bin_holds_null(lists, 
         for a, b in zip(codebook.bin_starts[:-1], codebook.bin_starts[1:], strict=True)
     ]
     assert all(len(bins) == 1 for bins in left_out), "one bin of each color makes no column"
-    in_color = np.bincount(coloring.colors, counts[:-1], coloring.n_colors)
     for k in range(coloring.n_colors):
-        if in_color[k] < rows.n_rows:
-            assert codebook.null_bins[k] - codebook.bin_starts[k] == left_out[k][0]
+        assert codebook.null_bins[k] - codebook.bin_starts[k] == left_out[k][0]
+
+
+def test_a_value_never_seen_counts_as_the_prior_where_null_does_not_occur():
+    """Nine shops of ten sell well, and so does the largest bin; nothing is known of a new one."""
+    shops = [f"shop{i % 10}" for i in range(1000)]
+    labels = [float(shop != "shop0" and i % 30 != 0) for i, shop in enumerate(shops)]
+    rows, _, _, positives, codebook = learn([[shop] for shop in shops], labels, 4)
+    prior = positives[-1] / rows.n_rows
+    cuts = codebook.cuts[codebook.bin_starts[0] : codebook.bin_starts[1]]
+    of_prior = int(np.searchsorted(cuts, prior))
+    assert codebook.null_rates[0] == prior and codebook.columns[of_prior] == NO_COLUMN
 
 
 @given(lists, st.data())
@@ -86,7 +97,7 @@ def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, sm
     labels = np.array(draws.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     fold = np.array(draws.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)), np.int32)
     rows, coloring, counts, positives, codebook = learn(lists, labels, 12, smoothing=smoothing)
-    counted = count(rows, labels, fold, 3)
+    counted = count(rows, labels, fold, 3, coloring)
     n_several, of_fold = len(counted.several), np.zeros((rows.n_features, 3), np.int64)
     for row, codes in enumerate(np.split(rows.codes, rows.indptr[1:-1])):
         of_fold[codes, fold[row]] += packed(np.int64(labels[row]), np.int64(1))
@@ -95,12 +106,13 @@ def test_out_of_fold_columns_are_those_of_the_other_folds_rates(lists, draws, sm
     prior = positives[-1] / counts[-1]
     for f in range(3):
         others = packed(positives, counts)[:-1] - of_fold[:, f]
-        rates = smoothed(others, prior, smoothing)
+        rates = smoothed(others, prior, smoothing * np.mean(fold != f))
         expected = columns_of(codebook, coloring.colors, rates)
         if null_instead:
             of_null = codebook.columns[codebook.null_bins][coloring.colors]
             expected = np.where(others == 0, of_null, expected)
-        assert tables.columns[:, f].tolist() == expected[:n_several].tolist()
+        here = np.flatnonzero(of_fold[:n_several, f])  # in a fold without the feature nothing asks for it
+        assert tables.columns[here, f].tolist() == expected[here].tolist()
         here = np.flatnonzero(of_fold[n_several:, f])  # a feature of one row has its fold
         assert tables.alone[here].tolist() == expected[n_several:][here].tolist()
 

@@ -69,6 +69,6 @@ def test_the_command_exports(tmp_path):
     (tmp_path / "rows.tokens").write_text("".join(f"1 {' '.join(row)}\n" for row in LISTS))
     asked = ["--dense-threshold", "2", "--min-edge-count", "2", "--export", "edges.csv", "--json"]
     command = [sys.executable, "-m", "chromatic.cli.main", "graph", "rows.tokens", *asked]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=300, check=True)
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=900, check=True)
     assert json.loads(done.stdout)["exported_edges"] == 1
     assert (tmp_path / "edges.csv").read_text() == "feature,other,rows\na,b,4\n"

@@ -8,3 +8,4 @@ from naive.hashing import *
 from naive.learn import *
 from naive.synthetic import *
 from naive.text import *
+from naive.weights import *

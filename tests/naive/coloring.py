@@ -6,13 +6,13 @@ from naive.graph import cooccurrence
 from naive.hashing import MASK, draw, mix
 
 
-def greedy(rows, n_features, fit, palette, seed=0):
-    """Greedy coloring of the graph of rows (sets of codes), in the order of codes."""
+def greedy(rows, n_features, fit, palette, seed=0, order="count"):
+    """Greedy coloring of the graph of rows (sets of codes), in the order of codes or of degrees."""
     neighbors, _ = cooccurrence(rows, n_features)
     columns = [[row for row in rows if v in row] for v in range(n_features)]
     colors, mass, forced, conflicts = {}, Counter(), 0, 0
     n_open = palette if fit == "random" else 0
-    for v in range(n_features):
+    for v in sorted(range(n_features), key=lambda v: -len(neighbors[v]) if order == "degree" else v):
         taken = {colors[u] for u in neighbors[v] if u in colors}
         free = [c for c in range(n_open) if c not in taken]
         if fit == "random":

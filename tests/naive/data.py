@@ -40,3 +40,20 @@ def value_bins(values, most):
         if i == len(values) or values[i] != value:
             edges[i * most // len(values)] = value
     return sorted(edges.values())
+
+
+def merge(rows):
+    """The distinct rows in the order in which they first come, and how many there are of each."""
+    counts = {}
+    for row in rows:
+        counts[row] = counts.get(row, 0) + 1
+    return list(counts.items())
+
+
+def placed_names(names, places, n_places):
+    """Of the names with each place, the first; None where there is none."""
+    first = [None] * n_places
+    for name, place in zip(names, places, strict=True):
+        if place < n_places and first[place] is None:
+            first[place] = name
+    return first

@@ -68,16 +68,35 @@ def row_hashes(rows, keys, seed):
     return hashes
 
 
-def label_counts(rows, positive, fold, n_features, n_folds):
-    """Per feature and fold the rows and the positives; the last line is of all rows."""
-    counts = [[0] * n_folds for _ in range(n_features + 1)]
-    positives = [[0] * n_folds for _ in range(n_features + 1)]
+def label_counts(rows, positive, fold, colors, *, n_colors, n_folds):
+    """Per feature and fold the rows and the positives, then per color, and of all rows in the last line."""
+    n_features = len(colors)
+    counts = [[0] * n_folds for _ in range(n_features + n_colors + 1)]
+    positives = [[0] * n_folds for _ in range(n_features + n_colors + 1)]
     for row, y, f in zip(rows, positive, fold, strict=True):
         if f >= 0:
-            for v in [*row, n_features]:
+            present = {n_features + colors[v] for v in row}
+            for v in [*row, *present, n_features + n_colors]:
                 counts[v][f] += 1
                 positives[v][f] += y
     return counts, positives
+
+
+def summed_columns(rows, columns, values, weights, *, colors, n_own, n_linear, absent=None):
+    """The columns of each row with their sums; features may share columns, and None has no weight."""
+    encoded = []
+    for row in rows:
+        sums = Counter()
+        for v in sorted(row):
+            if columns[v] is not None:
+                sums[columns[v]] += values[v]
+            if n_linear and weights[v] is not None:
+                sums[n_own + colors[v] % n_linear] += weights[v]
+        for k, column in enumerate(absent or []):
+            if all(colors[v] != k for v in row):
+                sums[column] += 1.0
+        encoded.append([(j, sums[j]) for j in sorted(sums)])
+    return encoded
 
 
 def mutual_information(joint):
@@ -95,10 +114,10 @@ def mutual_information(joint):
 def paper_columns(rows, n_features, labels, estimating, budget):
     """The paper's CL+SM: the columns of each row, one of every color, and all colors' information.
 
-    First-fit colors; rates from the estimating rows alone, as they are; cuts added one by one where the
-    sum of mutual information grows most; features without an estimate are null.
+    First-fit colors by degree; rates from the estimating rows alone, as they are; cuts added one by one
+    where the sum of mutual information grows most; features without an estimate are null.
     """
-    colors, n_colors, _, _ = greedy(rows, n_features, "first-fit", budget // 2)
+    colors, n_colors, _, _ = greedy(rows, n_features, "first-fit", budget // 2, order="degree")
     kept = [{colors[v]: v for v in row} for row in represent(rows, colors)]
     used = [i for i in range(len(rows)) if estimating[i]]
     prior = sum(labels[i] for i in used) / len(used)

@@ -16,8 +16,9 @@ P1, P2, P3, P4, P5 = (
 )
 
 
-def xxh64(data):
-    """From the specification of XXH64, seed 0."""
+def xxh64(data, primes=(P1, P2, P3, P4, P5)):
+    """From the specification of XXH64, seed 0, with any numbers for its primes."""
+    P1, P2, P3, P4, P5 = primes
 
     def mix(lane, word):
         return rotate((lane + word * P2) & MASK, 31) * P1 & MASK
@@ -48,6 +49,23 @@ def xxh64(data):
     h = (h ^ (h >> 33)) * P2 & MASK
     h = (h ^ (h >> 29)) * P3 & MASK
     return h ^ (h >> 32)
+
+
+def with_hash(h, prefix=b""):
+    """The string of eight bytes more than the prefix (of 0, 8 or 16) whose XXH64 is h: all steps undone."""
+    first, second, third = (pow(p, -1, 1 << 64) for p in (P1, P2, P3))
+    h ^= h >> 32
+    h = h * third & MASK
+    h ^= h >> 29 ^ h >> 58
+    h = h * second & MASK
+    h ^= h >> 33
+    h = rotate((h - P4) * first & MASK, 64 - 27)
+    before = (P5 + len(prefix) + 8) & MASK
+    for i in range(0, len(prefix), 8):
+        word = int.from_bytes(prefix[i : i + 8], "little")
+        before = (rotate(before ^ (rotate(word * P2 & MASK, 31) * P1 & MASK), 27) * P1 + P4) & MASK
+    word = rotate((h ^ before) * first & MASK, 64 - 31) * second & MASK
+    return prefix + word.to_bytes(8, "little")
 
 
 def signed(h):

@@ -93,7 +93,7 @@ def test_a_measure_of_an_encoding_that_somebody_adds_is_shown_as_a_number(chromi
     chromium.open(path.as_uri() + "#feature=react")
     assert "its score is +0." in text(chromium, "#result")
     assert "A column is <mine>." in text(chromium, "#columns")
-    assert text(chromium, "#columns-list .measure").startswith("+0.")
+    assert text(chromium, "#columns-list .measure").startswith("+")
     assert "no rates" in text(chromium, "#calibration") and chromium.errors == []
 
 
@@ -104,4 +104,16 @@ def test_the_columns_furthest_off_are_links_to_columns(chromium, url):
     )
     chromium.run("new Promise(done => setTimeout(done, 100))")
     assert chromium.run(f"document.querySelector('details[data-column=\"{number}\"]').open") is True
+    assert chromium.errors == []
+
+
+def test_a_feature_has_a_link_to_its_linear_column(chromium, url):
+    chromium.open(url + "#feature=react")
+    assert "its weight there is" in text(chromium, "#result")
+    number = chromium.run(
+        "const a = [...document.querySelectorAll('#result a')].pop(); a.click(); a.hash.slice(8)"
+    )
+    chromium.run("new Promise(done => setTimeout(done, 100))")
+    assert chromium.run(f"document.querySelector('#linear [data-column=\"{number}\"]').open") is True
+    assert chromium.run("document.querySelectorAll('#linear details[open]').length") == 1
     assert chromium.errors == []

@@ -12,9 +12,10 @@ from reports import HOSTILE, coded, fitted
 
 import chromatic
 from chromatic.report.contents import embedded
+from chromatic.report.linear import linear, predicted
 from chromatic.report.observed import observe
 from chromatic.report.page import report
-from chromatic.report.subject import Subject, most_lost, name_of
+from chromatic.report.subject import Subject, most_collided, name_of
 
 ROOT = Path(__file__).parents[2]
 FIVE_MB = 5_000_000
@@ -44,7 +45,7 @@ def test_every_encoding_makes_a_page_with_and_without_test_rows(names, encoding,
     rows = coded(model, test.rows[:300], test.labels[:300])
     for page in (report(model), report(model, rows)):
         assert not re.search(r"\b(nan|inf)\b", re.sub(r'id="contents">.*?</script>', "", page))
-        assert len(contents_of(page)["columns"]["number"]) == model.encoding.n_sparse_columns
+        assert len(contents_of(page)["columns"]["number"]) == model.encoding.n_own_columns
     assert "--test" in report(model) and "--test" not in report(model, rows)
 
 
@@ -99,33 +100,39 @@ def test_names_of_any_length_leave_the_page_under_five_megabytes():
     assert shown < 20_000 and f"{shown:,} of the 20,000 sparse features" in page
 
 
-def test_lost_features_are_those_whose_color_a_rarer_one_took(model, names, test_rows):
+def test_features_collide_with_rarer_ones_of_their_color(model, names, test_rows):
     encoding = model.encoding
     observed = observe(encoding, test_rows)
-    lost = Counter()
+    collided = Counter()
     for start, stop in zip(test_rows.indptr, test_rows.indptr[1:], strict=False):
         rarest = {}
         for code in test_rows.codes[start:stop].tolist():
             color = int(encoding.coloring.colors[code])
             if color in rarest:
-                lost[rarest[color]] += 1
+                collided[rarest[color]] += 1
             rarest[color] = code
-    assert {int(code): int(observed.lost[code]) for code in np.flatnonzero(observed.lost)} == dict(lost)
-    assert observed.lost[most_lost(observed)].tolist() == sorted(lost.values(), reverse=True)[:25]
+    counted = {int(code): int(observed.collided[code]) for code in np.flatnonzero(observed.collided)}
+    assert counted == dict(collided)
+    most = observed.collided[most_collided(observed)].tolist()
+    assert most == sorted(collided.values(), reverse=True)[:25]
     known = set(map(bytes, encoding.vocabulary.names.tolist()))
     unseen = sum(len({name for name in row if name.encode() not in known}) for row in names[1].rows)
     assert observed.unseen == unseen
 
 
+@pytest.mark.parametrize("collisions", ["sum", "drop"])
 @pytest.mark.parametrize("null", ["drop", "emit"])
-def test_columns_are_counted_as_they_are_encoded(names, null):
+def test_columns_are_counted_as_they_are_encoded(names, null, collisions):
     train, test = names
-    model = fitted(train.rows, train.labels, budget=64, max_colors=8, null=null, min_gain=0.0)
+    settings = {"null": null, "collisions": collisions, "min_gain": 0.0}
+    model = fitted(train.rows, train.labels, budget=64, max_colors=8, **settings)
     rows = coded(model, test.rows, test.labels)
     subject = Subject("model", model, observe(model.encoding, rows))
-    matrix = model.encoding.encode(rows).to_csr()
-    assert subject.in_test[0].tolist() == matrix.sum(axis=0).tolist()
-    assert subject.in_test[1].tolist() == (matrix.T @ rows.labels).tolist()
+    matrix = model.encoding.encode(rows).to_csr()[:, : model.encoding.n_own_columns]
+    assert (matrix.max() > 1) == (collisions == "sum")
+    assert subject.in_test.times.tolist() == matrix.sum(axis=0).tolist()
+    assert subject.in_test.positives.tolist() == (matrix.T @ rows.labels).tolist()
+    assert subject.in_test.squares.tolist() == matrix.power(2).sum(axis=0).tolist()
     if null == "emit":
         assert int(subject.facts.absent.sum()) > 0
 
@@ -177,3 +184,64 @@ def test_the_page_lists_each_columns_most_frequent_features(model, test_rows):
         codes = np.flatnonzero(encoding.columns == column)[:8]
         first = [name_of(encoding.vocabulary, int(code)) for code in codes]
         assert of_column[column][: len(codes)] == first
+
+
+def test_a_page_says_of_collisions_what_becomes_of_them(names):
+    train, test = names
+    said = {"sum": "Both count", "drop": "the rarer is kept and the other is dropped"}
+    for collisions in said:
+        model = fitted(train.rows, train.labels, budget=64, max_colors=8, collisions=collisions)
+        page = report(model, coded(model, test.rows, test.labels))
+        assert [text in page for text in said.values()] == [one == collisions for one in said]
+        assert ("Nothing is lost" in page) == (collisions == "sum")
+        assert ("were dropped because" in page) == (collisions == "drop")
+        assert contents_of(page)["sums"] == (collisions == "sum")
+
+
+def test_the_linear_section_lists_the_strongest_weights(model, test_rows):
+    encoding = model.encoding
+    told = linear(Subject("model", model, observe(encoding, test_rows)))
+    named = sorted(
+        (float(w), name_of(encoding.vocabulary, i)) for i, w in enumerate(encoding.linear.weights)
+    )
+    assert [one.weight for one in told.lowering] == [weight for weight, _ in named[:15]]
+    assert [one.weight for one in told.raising] == [weight for weight, _ in named[:-16:-1]]
+    weight_of = {name: weight for weight, name in named}
+    for column in told.columns:
+        group = column.number - encoding.n_own_columns
+        own = encoding.coloring.colors % encoding.linear.n_columns == group
+        assert column.n_features == own.sum()
+        assert column.raising[0].weight == encoding.linear.weights[own].max()
+        assert column.lowering[0].weight == encoding.linear.weights[own].min()
+        assert all(weight_of[one.name] == one.weight for one in column.raising + column.lowering)
+    assert "on the squares of weights" in report(model, test_rows)
+
+
+@pytest.mark.parametrize("dense_threshold", [0.02, 0.5])
+def test_predictions_are_those_of_the_linear_and_dense_columns(names, dense_threshold):
+    train, test = names
+    model = fitted(train.rows, train.labels, budget=64, dense_threshold=dense_threshold)
+    encoding, rows = model.encoding, coded(model, test.rows, test.labels)
+    subject = Subject("model", model, observe(encoding, rows))
+    matrix = encoding.encode(rows).to_csr().toarray()
+    n_own, n_sparse = encoding.n_own_columns, encoding.n_sparse_columns
+    assert (matrix.shape[1] > n_sparse) == (dense_threshold == 0.02)
+    margins = matrix[:, n_own:n_sparse].sum(axis=1) + matrix[:, n_sparse:] @ encoding.linear.of_dense
+    probabilities = 1 / (1 + np.exp(-(margins + encoding.linear.intercept)))
+    assert predicted(subject) == pytest.approx(probabilities)
+    told = linear(subject).predictions
+    assert len(told.groups) == 10 and sum(group.rows for group in told.groups) == rows.n_rows
+    tenth = np.argsort(probabilities, kind="stable")[-told.groups[-1].rows :]
+    assert told.groups[-1].seen == f"{rows.labels[tenth].mean():.1%}"
+    assert linear(Subject("model", model, None)).predictions is None
+
+
+def test_numbers_as_labels_are_predicted_as_numbers():
+    rng = np.random.default_rng(2)
+    shops = rng.integers(0, 20, 800)
+    rows, labels = [[f"shop{shop}"] for shop in shops], 3.0 * shops + rng.random(800)
+    model = fitted(rows, labels, encoding="target", budget=16)
+    subject = Subject("model", model, observe(model.encoding, coded(model, rows, labels)))
+    assert np.corrcoef(predicted(subject), labels)[0, 1] > 0.99
+    page = report(model, coded(model, rows, labels))
+    assert "adds to the label beside" in page and "predicted label" in page

@@ -1,5 +1,4 @@
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -9,12 +8,10 @@ SOURCES = Path(__file__).parents[2] / "src"
 
 
 @pytest.fixture(scope="session")
-def spark():
+def spark(java):
     """A cluster of two workers with an executor each, of one core and 1 GB, in processes of their own."""
-    pyspark = pytest.importorskip("pyspark", reason="PySpark is not installed")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("there is no Java on this machine")
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    import pyspark
     from pyspark.sql import SparkSession
 
     assert pyspark.__version__ >= "4"

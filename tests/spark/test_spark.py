@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 from chromatic import ChromaticEncoder, load
+from chromatic.coloring import Request
 from chromatic.errors import InputError
 from chromatic.model import Model
 from chromatic.modelfile import save
@@ -65,7 +66,7 @@ def test_strings_are_encoded_as_locally(spark, tmp_path):
     rows, labels = some_rows(often=7)
     rows = strings(rows)
     frame = frame_of(spark, rows, labels, "array<string>")
-    local = ChromaticEncoder(64)
+    local = ChromaticEncoder(64, linear=0)
     model = check_against_local(tmp_path, local, rows, labels, frame, budget=64)
     assert (columns_of(model.transform(frame)) == local.transform(rows).toarray()).all()
     assert model.transform(frame).schema["columns"].metadata["ml_attr"]["num_attrs"] == local.n_columns_
@@ -74,7 +75,7 @@ def test_strings_are_encoded_as_locally(spark, tmp_path):
 def test_integers_and_a_split_with_a_joined_vocabulary(spark, tmp_path):
     rows, labels = some_rows()
     frame = frame_of(spark, rows, labels, "array<long>")
-    local = ChromaticEncoder(40, encoding="target", leakage="split", random_state=3)
+    local = ChromaticEncoder(40, encoding="target", leakage="split", random_state=3, linear=0)
     given = {"budget": 40, "encoding": "target", "leakage": "split", "seed": 3, "broadcastInMB": 0}
     check_against_local(tmp_path, local, rows, labels, frame, **given)
 
@@ -95,7 +96,29 @@ def test_values_of_dense_features_stand_beside_levels(spark, tmp_path):
     assert (columns_of(encoded, "columns_dense") == expected[:, -1:]).all()
 
 
-def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
+def test_frequent_features_are_binned_as_locally_and_numbers_are_refused(spark, tmp_path):
+    rows, labels = some_rows()
+    random = np.random.default_rng(1)
+    rows = [
+        {f"f{i}": 1.0 for i in row} | {f"often{j}": 1.0 for j in np.flatnonzero(random.random(12) < 0.3)}
+        for row in rows
+    ]
+    rows = [row | ({"price": 2.5} if i % 2 else {}) for i, row in enumerate(rows)]
+    pairs = [list(row.items()) for row in rows]
+    frame = frame_of(spark, pairs, labels, "array<struct<name: string, value: double>>")
+    local = ChromaticEncoder(8, linear=0)
+    model = check_against_local(tmp_path, local, rows, labels, frame, budget=8)
+    assert model.encoding_.vocabulary.dense_names == (b"price",)
+    assert (columns_of(model.transform(frame)) == local.transform(rows).toarray()).all()
+    from chromatic.spark import ChromaticEstimator
+
+    message = "the budget is 1 and 1 dense features have values other than 1, among which Spark does not"
+    with pytest.raises(InputError, match=message):
+        ChromaticEstimator(budget=1).fit(frame)
+
+
+@pytest.mark.parametrize("order", ["count", "degree"])
+def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog, order):
     from pyspark.ml.linalg import SparseVector
 
     rows, labels = some_rows(often=5000)
@@ -108,8 +131,9 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
         list(zip(range(N), vectors, labels, strict=True)), ["number", "features", "label"]
     )
     frame = frame.repartition(3).cache()
-    local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=2000)
+    local = ChromaticEncoder(64, min_edge_count=2, null="emit", max_colors=2000, order=order, linear=0)
     given = {"budget": 64, "minEdgeCount": 2, "null": "emit", "maxColors": 2000, "driverMemoryInMB": 0}
+    given["order"] = order
     with caplog.at_level("INFO", logger="chromatic"):
         from chromatic.spark import ChromaticEstimator
 
@@ -120,6 +144,29 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog):
         model = check_against_local(tmp_path, local, matrix, labels, frame, **given)
     assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text
     assert model.encoding_.vocabulary.dense_names == (b"5000",)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request("uniform"), "a uniform coloring needs the rows on the driver, 3 MB; expected another"),
+        (
+            Request(min_edge_count="auto"),
+            "minEdgeCount 'auto' needs the rows on the driver, 3 MB; expected a",
+        ),
+        (
+            Request(order="smallest-last"),
+            "the order 'smallest-last' needs the rows on the driver, 3 MB; exp",
+        ),
+    ],
+)
+def test_what_a_graph_does_not_tell_is_refused(request_, message):
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from chromatic.spark.source import check_for_graph
+
+    with pytest.raises(InputError, match=message):
+        check_for_graph(request_, 3 << 20)
+    check_for_graph(Request(order="degree"), 3 << 20)
 
 
 def test_a_pipeline_is_saved_and_read_and_its_file_is_a_model_file(spark, tmp_path):
@@ -175,6 +222,18 @@ def test_bad_input_is_told_with_column_and_rows(spark):
             fit(bad)
 
 
+def test_names_of_one_hash_are_refused_wherever_they_meet(spark):
+    from chromatic.spark import ChromaticEstimator
+
+    same = "chromatic", "f00772753NkKLCOt"
+    for names in (True, False):
+        for partitions in (1, 2):
+            rows = spark.createDataFrame([([name], float(i)) for i, name in enumerate(same)] * 2)
+            frame = rows.toDF("features", "label").repartition(partitions, "label")
+            with pytest.raises(InputError, match=r"features '(.*)' and '(.*)' have one 64-bit hash"):
+                ChromaticEstimator(budget=4, names=names, minCount=2).fit(frame)
+
+
 def test_a_model_of_a_later_version_is_refused_and_nothing_is_half_written(spark, tmp_path, monkeypatch):
     from chromatic import modelfile
     from chromatic.spark import ChromaticEstimator, ChromaticModel, files
@@ -182,9 +241,9 @@ def test_a_model_of_a_later_version_is_refused_and_nothing_is_half_written(spark
     rows, labels = some_rows()
     model = ChromaticEstimator(encoding="identity").fit(frame_of(spark, rows, labels, "array<int>"))
     with monkeypatch.context() as patched:
-        patched.setattr(modelfile, "VERSION", 3)
+        patched.setattr(modelfile, "VERSION", 4)
         model.writeFile(f"{tmp_path}/later.chroma")
-    with pytest.raises(InputError, match=r"later\.chroma: is of version 3; expected 2 at most"):
+    with pytest.raises(InputError, match=r"later\.chroma: is of version 4; expected 3 at most"):
         ChromaticModel.load(f"{tmp_path}/later.chroma")
     with pytest.raises(InputError, match="is there already"):
         model.save(f"{tmp_path}/later.chroma")
@@ -218,7 +277,11 @@ def test_commands_read_and_write_parquet_and_model_files(spark, tmp_path):
     done = run("transform", model, train, "-o", f"{tmp_path}/again")
     assert done.exit_code == 0, done.output
     assert (columns_of(spark.read.parquet(f"{tmp_path}/again")) == columns_of(written)).all()
+    (tmp_path / "train.svm").write_text("1 3:1\n")
+    unreadable = "train.svm: is no whole Parquet file; expected Parquet"
     for command, message in [
+        (["fit", f"{tmp_path}/train.svm", "-o", model], unreadable),
+        (["transform", model, f"{tmp_path}/train.svm", "-o", f"{tmp_path}/new"], unreadable),
         (["transform", model, train, "-o", encoded], "is there already"),
         (["transform", model, f"{tmp_path}/nowhere", "-o", f"{tmp_path}/new"], "PATH_NOT_FOUND"),
         (["fit", train, "-o", model, "--format", "svmlight"], "reads and writes parquet"),
@@ -226,7 +289,8 @@ def test_commands_read_and_write_parquet_and_model_files(spark, tmp_path):
     ]:
         done = run(*command)
         assert done.exit_code == 2 and message in done.output, done.output
-    assert sorted(os.listdir(tmp_path)) == ["again", "encoded", "model.chroma", "train"]
+        assert done.output.count("\n") == 1, done.output
+    assert sorted(os.listdir(tmp_path)) == ["again", "encoded", "model.chroma", "train", "train.svm"]
 
 
 def executor_of(_):
@@ -253,7 +317,7 @@ def test_an_executor_that_dies_in_the_middle_changes_nothing(spark, tmp_path, mo
     monkeypatch.setattr(source, "color", kill_and_color)
     model = ChromaticEstimator(budget=64).fit(frame)
     assert len(killed) == 1
-    local = ChromaticEncoder(64).fit(rows, labels)
+    local = ChromaticEncoder(64, linear=0).fit(rows, labels)
     assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
 
 
@@ -265,5 +329,5 @@ def test_npm_is_fitted_as_locally(spark, npm, tmp_path):
     write(Reader().batches(next(npm.glob("train.svm*"))), str(tmp_path / "npm.parquet"), "parquet", 2)
     frame = spark.read.parquet(f"{tmp_path}/npm.parquet").repartition(5)
     model = ChromaticEstimator().fit(frame)
-    local = ChromaticEncoder().fit(tmp_path / "npm.parquet")
+    local = ChromaticEncoder(linear=0).fit(tmp_path / "npm.parquet")
     assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)

@@ -49,7 +49,7 @@ def test_the_checks_have_rows_that_tell_columns_apart():
     train, y, test = checks.sample()
     encoder = ChromaticEncoder(64).fit(train, y)
     assert encoder.n_columns_ > 4 and encoder.n_colors_ > 4
-    assert encoder.collisions(test)["mean"] > 0
+    assert encoder.count_collisions(test)["mean"] > 0
     assert len({tuple(row) for row in train}) == len(train)
 
 

@@ -17,15 +17,12 @@ def list_(as_json: bool) -> None:
 
     Example: chromatic datasets list --json
     """
-    import json
-
     from chromatic.lab.datasets import catalog
 
     if as_json:
-        print(json.dumps(catalog.records()))
+        terminal.say_json(catalog.records())
         return
-    for line in catalog.lines():
-        print(line)
+    terminal.say(*catalog.lines())
 
 
 @options.argument("name", "url, kdda, kddb, kdd12 or criteo.")
@@ -46,9 +43,9 @@ def get(name: str, as_json: bool) -> None:
     if as_json:
         terminal.show(asdict(paths), True)
         return
-    print(f"train  {paths.train}\ntest   {paths.test}")
+    terminal.say(f"train  {paths.train}", f"test   {paths.test}")
     if data_set.format == "criteo":
-        print("read them with --format criteo")
+        terminal.say("read them with --format criteo")
 
 
 @options.argument("shape", "url, kdda, kddb or kdd12.")

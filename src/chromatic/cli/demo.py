@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chromatic.cli import options
+from chromatic.cli import options, terminal
 
 if TYPE_CHECKING:
     from chromatic.parameters import Settings
@@ -24,4 +24,4 @@ def demo(output: str, settings: Settings) -> None:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    terminal.say(*line.split("\n"))

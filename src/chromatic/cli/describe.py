@@ -10,6 +10,7 @@ from chromatic.cli import options, terminal
 
 if TYPE_CHECKING:
     from chromatic.data import Dataset
+    from chromatic.data.stored import StoredDataset
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
@@ -37,7 +38,7 @@ def describe(inputs: list[str], as_json: bool, settings: Settings, reading: Read
     terminal.show(figures, as_json)
 
 
-def size_of(data: Dataset) -> dict[str, Any]:
+def size_of(data: Dataset | StoredDataset) -> dict[str, Any]:
     """Return the paper's figures of a data set; those of nnz count sparse features only."""
     if data.rows.labels is None:
         log.warning("the rows have no labels; in a table, --label names their column")

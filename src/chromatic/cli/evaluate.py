@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from chromatic.cli import options
+from chromatic.cli import options, terminal
 from chromatic.registry import ENCODINGS
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
-ENCODERS = (*ENCODINGS, "paper", "truncation", "hashing", "none")
-SHORT = ("cl-sm", "cl-sm-paper", "cl-te", "cl-ft", "ft", "ht")  # the paper's names for them
-LEARNERS = ("vw", "lr", "fm", "nfm", "deepfm", "wd", "lightgbm")
+VARIANTS = ("submodular-bins", "submodular-drop", "target-rates", "target-drop")
+OTHERS = ("paper", "paper-target", "truncation", "hashing", "sklearn-target", "none")
+ENCODERS = (*ENCODINGS, *VARIANTS, *OTHERS)
+SHORT = ("cl-sm", "cl-sm-paper", "cl-te", "cl-te-paper", "cl-ft", "ft", "ht")  # the paper's names for them
+LEARNERS = ("vw", "lr", "lr-net", "fm", "nfm", "deepfm", "wd", "lightgbm")
 SHOWN = {
-    "encoder": "<12",
+    "encoder": "<17",
     "learner": "<9",
     "budget": ">9",
     "columns": ">10",
@@ -62,6 +63,7 @@ SHOWN = {
     default="random",
     help="The fifth of TRAIN that chooses C of lr: random rows, or the last, as TEST will be.",
 )
+@options.device
 @options.output("A Parquet file of results; the cells in it are not run again.", "--out", default=None)
 @options.as_json
 @options.parameters("dense_threshold", "min_count", "threads", "seed")
@@ -74,6 +76,7 @@ def evaluate(
     learner: list[str],
     budget: list[int],
     validation: str,
+    device: str,
     output: str | None,
     as_json: bool,
     settings: Settings,
@@ -84,14 +87,15 @@ def evaluate(
     Example: chromatic evaluate train.svm test.svm --encoder submodular --encoder truncation --learner vw
     """
     from chromatic import jobs
-    from chromatic._files import check_target
     from chromatic._threads import thread_count
     from chromatic.data.batch import LeftOut
-    from chromatic.learn.encoders import Split
+    from chromatic.learn.evaluate import Networks
     from chromatic.learn.evaluate import evaluate as run
+    from chromatic.learn.results import check_store
+    from chromatic.learn.splits import Split
 
     if output is not None:
-        check_target(output)
+        check_store(output)
     with jobs.opened([train, test], reading, settings.threads) as reader:
         limits: dict[str, Any] = {"dense_threshold": settings.dense_threshold}
         split = Split.read(train, test, reader, **limits, min_count=settings.min_count)
@@ -106,10 +110,11 @@ def evaluate(
         validation=validation,
         seed=settings.seed,
         threads=thread_count(settings.threads),
+        networks=Networks(device),
     )
     if as_json:
         cells = list(results)
-        print(json.dumps(cells))
+        terminal.say_json(cells)
     else:
         cells = list(_printed(results, split.base_log_loss))
     if cells and all(cell["error"] is not None for cell in cells):
@@ -121,8 +126,8 @@ def _printed(results: Iterable[dict[str, Any]], base_log_loss: float) -> Iterato
     head = "".join(f"{name.replace('_', ' '):{form.split('.')[0]}}" for name, form in SHOWN.items())
     for i, result in enumerate(results):
         if i == 0:
-            print(f"the base rate's log loss is {base_log_loss:.4f}\n{head}")
-        print(_line(result), flush=True)
+            terminal.say(f"the base rate's log loss is {base_log_loss:.4f}", head)
+        terminal.say(_line(result))
         yield result
 
 

@@ -16,7 +16,7 @@ GROUPS = ("Columns", "Colors", "Labels", "Features", "Running")
 @options.inputs("train")
 @options.output("The model file to write.")
 @options.option(
-    "--encoded", section="Output", help="Also write the training rows, encoded without leaking labels."
+    "--encoded", section="Output", help="Also write the training rows, each encoded by the rates of others."
 )
 @options.to
 @options.parameters(*GROUPS)
@@ -87,6 +87,13 @@ def _fit_on_spark(
 )
 @options.output("The folder to write to.")
 @options.to
+@options.option(
+    "--merge",
+    is_flag=True,
+    default=False,
+    section="Output",
+    help="Write equal training rows as one row with a weight; with --to vw or --to parquet.",
+)
 @options.parameters(*GROUPS)
 @options.reading
 def encode(
@@ -94,6 +101,8 @@ def encode(
     test: list[str],
     output: str,
     to: str | None,
+    *,
+    merge: bool,
     settings: Settings,
     reading: Reading,
 ) -> None:
@@ -106,4 +115,4 @@ def encode(
     """
     from chromatic.jobs import encode_files
 
-    encode_files(train, test, output, settings=settings, reading=reading, to=to)
+    encode_files(train, test, output, settings=settings, reading=reading, to=to, merge=merge)

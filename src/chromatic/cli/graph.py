@@ -12,14 +12,13 @@ from chromatic.cli.describe import size_of
 
 if TYPE_CHECKING:
     from chromatic.coloring import Coloring, Request, Transposed
-    from chromatic.data import Rows
+    from chromatic.data import Dataset, Rows
+    from chromatic.data.stored import StoredDataset, StoredRows
     from chromatic.graph.study import Study
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
 log = logging.getLogger("chromatic")
-
-MAX_K = 64  # of figures
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class Studied:
     compare: bool
     plots: str | None
     export: str | None
+    pairs: int | None
 
     @property
     def prices_colorings(self) -> bool:
@@ -39,7 +39,13 @@ class Studied:
     @property
     def last_k(self) -> int | None:
         """The largest k of figures; None where there are none."""
+        from chromatic.graph.study import MAX_K
+
         return MAX_K if self.max_k is None and self.prices_colorings else self.max_k
+
+    @property
+    def needs_names(self) -> bool:
+        return self.export is not None or self.pairs is not None
 
     def check(self) -> None:
         """Refuse, before any work, what cannot be counted, promised or written."""
@@ -56,7 +62,20 @@ class Studied:
             from chromatic.graph.export import check_export
 
             check_export(self.export)
+        if self.pairs is not None:
+            from chromatic.graph.association import check_pairs
+
+            check_pairs(self.pairs)
         deviation(1, 1, 1, self.delta)  # refuses a delta that the theorem does not cover
+
+    def check_for_disk(self, test: list[str]) -> None:
+        """Refuse what is counted in all rows at once."""
+        from chromatic.errors import InputError
+
+        asked = {"--test": test, "--max-k": self.max_k, "--compare": self.compare, "--plots": self.plots}
+        for flag, given in asked.items():
+            if given:
+                raise InputError(f"{flag} needs all rows in memory; expected none, or no --memory")
 
 
 studied_flags = options.gathered(
@@ -67,7 +86,10 @@ studied_flags = options.gathered(
             "--max-k", number=int, help="Count the graph of pairs seen k times, for every k up to this."
         ),
         "delta": options.option(
-            "--delta", number=float, default=0.01, help="Colors needed are right but for this probability."
+            "--delta",
+            number=float,
+            default=0.01,
+            help="Colors needed and bounds are right but for this probability.",
         ),
         "compare": options.option(
             "--compare/--no-compare",
@@ -78,13 +100,19 @@ studied_flags = options.gathered(
         "plots": options.option(
             "--plots",
             section="Output",
-            help=f"Draw figures into this folder; --max-k is then {MAX_K} by default.",
+            help="Draw figures into this folder; --max-k is then 64 by default.",
         ),
         "export": options.option(
             "--export",
             section="Output",
             help="Write the pairs seen in --min-edge-count rows or more to this file: .csv or .parquet by "
             "name, .npz as a scipy matrix.",
+        ),
+        "pairs": options.option(
+            "--pairs",
+            number=int,
+            section="Output",
+            help="Tell so many pairs of features that share the most rows above chance.",
         ),
     },
 )
@@ -107,16 +135,11 @@ studied_flags = options.gathered(
     section="Colors",
     help="A number, or proper: as many as needed (random: twice what balanced needs).",
 )
-@options.option(
-    "--order",
-    words=("count", "degree", "largest-first", "smallest-last"),
-    default="count",
-    section="Colors",
-    help="The order in which first-fit, balanced and random take the features.",
-)
 @studied_flags
 @options.as_json
-@options.parameters("min_edge_count", "dense_threshold", "min_count", "threads", "seed")
+@options.parameters(
+    *("order", "min_edge_count", "dense_threshold", "min_count", "memory", "cache", "threads", "seed")
+)
 @options.reading
 def graph(
     train: list[str],
@@ -124,7 +147,6 @@ def graph(
     *,
     coloring: str,
     max_colors: int | str,
-    order: str,
     studied: Studied,
     as_json: bool,
     settings: Settings,
@@ -137,35 +159,62 @@ def graph(
     from chromatic import jobs
     from chromatic._threads import thread_count
     from chromatic.coloring import Request, transpose
+    from chromatic.coloring.choose import chosen
+    from chromatic.data.rows import Rows
 
     studied.check()
-    seed, k = settings.seed, settings.min_edge_count
+    if settings.memory is not None:
+        studied.check_for_disk(test)
     is_open = coloring == "random" and max_colors == "proper"  # its palette is found later
-    request = Request(coloring, 1 if is_open else max_colors, seed=seed, min_edge_count=k, order=order)
+    request = Request(
+        coloring,
+        1 if is_open else max_colors,
+        seed=settings.seed,
+        min_edge_count=settings.min_edge_count,
+        order=settings.order,
+    )
     jobs.check_paths([*train, *test])
-    data = jobs.read(train, reading, replace(settings, names=studied.export is not None))
-    rows, threads = data.rows, thread_count(settings.threads)
-    test_rows = jobs.code(test, data.vocabulary, reading, threads).rows if test else None
-    how: dict[str, Any] = {"transposed": transpose(rows, threads), "threads": threads}
-    colored, promised = _color(rows, request, is_open=is_open, **how)
-    figures = size_of(data) | _colored(rows, colored) | promised
-    if test_rows is not None:
-        figures |= _collisions(test_rows, colored, threads)
+    threads = thread_count(settings.threads)
+    with jobs.read_or_store(train, reading, replace(settings, names=studied.needs_names)) as data:
+        rows = data.rows
+        test_rows = jobs.code(test, data.vocabulary, reading, threads).rows if test else None
+        transposed = transpose(rows, threads) if isinstance(rows, Rows) else None
+        how: dict[str, Any] = {"transposed": transposed, "threads": threads}
+        request = chosen(rows, request, **how)
+        colored, promised = _color(rows, request, is_open=is_open, delta=studied.delta, **how)
+        figures = size_of(data) | _colored(rows, request, colored) | promised
+        if test_rows is not None:
+            figures |= _collisions(test_rows, colored, threads)
+        figures |= _weighted(data, request.k, studied, **how)
+        if studied.last_k is not None:
+            assert isinstance(rows, Rows)
+            figures |= _study(rows, test_rows, studied, seed=settings.seed, **how)
+    _show(figures, as_json)
+
+
+def _weighted(data: Dataset | StoredDataset, k: int, studied: Studied, **how: Any) -> dict[str, Any]:
+    """What the weighted graph is asked for: a file of it, and pairs that stand out."""
+    figures: dict[str, Any] = {}
     if studied.export is not None:
         from chromatic.graph.export import export
 
-        n_edges = export(rows, studied.export, k, vocabulary=data.vocabulary, **how)
+        n_edges = export(data.rows, studied.export, k, vocabulary=data.vocabulary, **how)
         log.info("%s: %s pairs of features", studied.export, f"{n_edges:,}")
         figures["exported_edges"] = n_edges
-    if studied.last_k is None:
-        terminal.show(figures, as_json)
-        return
-    _show(figures | _study(rows, test_rows, studied, seed=seed, **how), as_json)
+    if studied.pairs is not None:
+        from chromatic.graph.association import above_chance
+        from chromatic.graph.stream import edges_of
+
+        blocks = edges_of(data.rows, k, **how)
+        pairs = above_chance(blocks, data.vocabulary.counts, data.rows.n_rows, studied.pairs)
+        figures["pairs"] = [pair.told(data.vocabulary) for pair in pairs]
+    return figures
 
 
-def _colored(rows: Rows, coloring: Coloring) -> dict[str, Any]:
+def _colored(rows: Rows | StoredRows, request: Request, coloring: Coloring) -> dict[str, Any]:
     return {
         "pairs_per_row": rows.pairs_per_row,
+        "min_edge_count": request.k,
         "colors": coloring.n_colors,
         "color_lower_bound": coloring.lower_bound,
         "forced": coloring.forced,
@@ -184,27 +233,33 @@ def _collisions(test_rows: Rows, coloring: Coloring, threads: int) -> dict[str, 
 
 
 def _color(
-    rows: Rows, request: Request, *, is_open: bool, transposed: Transposed, threads: int
+    rows: Rows | StoredRows,
+    request: Request,
+    *,
+    is_open: bool,
+    delta: float,
+    transposed: Transposed | None,
+    threads: int,
 ) -> tuple[Coloring, dict[str, Any]]:
     """Return the coloring that was asked for, and what it promises.
 
     Where the palette is open, it is twice what a balanced coloring needs.
     """
     from chromatic.coloring import color
+    from chromatic.data.rows import Rows
 
     if request.strategy == "uniform":
-        return _color_uniformly(rows, request, transposed, threads)
+        return _color_uniformly(rows, request, delta, transposed=transposed, threads=threads)
     if is_open:
         balanced = color(rows, transposed=transposed)
         request = replace(request, palette=max(1, 2 * balanced.n_colors))
     start = time.perf_counter()
     colored = color(rows, request, transposed=transposed, threads=threads)
-    if request.strategy != "random" or request.min_edge_count > 1:
+    if request.strategy != "random" or request.k > 1 or transposed is None:
         return colored, {}
-    promised: dict[str, Any] = {"coloring_seconds": time.perf_counter() - start}
-    if request.order == "count":
-        promised |= _certified(rows, colored, transposed, threads)
-    return colored, promised
+    assert isinstance(rows, Rows)
+    seconds = {"coloring_seconds": time.perf_counter() - start}
+    return colored, seconds | _certified(rows, colored, transposed, threads)
 
 
 def _study(rows: Rows, test: Rows | None, studied: Studied, *, seed: int, **how: Any) -> dict[str, Any]:
@@ -237,27 +292,16 @@ def _certified(rows: Rows, coloring: Coloring, transposed: Transposed, threads: 
 
 
 def _color_uniformly(
-    rows: Rows, request: Request, transposed: Transposed, threads: int
+    rows: Rows | StoredRows, request: Request, delta: float, **how: Any
 ) -> tuple[Coloring, dict[str, Any]]:
     from chromatic.coloring.certificate import ASSUMES
     from chromatic.coloring.uniform import color_uniform
 
     start = time.perf_counter()
-    colored, how = color_uniform(rows, request, transposed=transposed, threads=threads)
-    promised: dict[str, Any] = {
-        "coloring_seconds": time.perf_counter() - start,
-        "expected_collisions": how.expected_collisions,
-        "bound": how.bound.paper,
-        "bound_mcdiarmid": how.bound.mcdiarmid,
-        "held_out": how.held_out,
-        "max_degree_left": how.max_degree,
-        "steps": how.steps,
-        "steps_of_the_paper": how.paper_steps,
-        "updates_at_once": how.at_once,
-        "updates_at_once_of_the_paper": how.paper_at_once,
-    }
+    colored, drawn = color_uniform(rows, request, delta=delta, **how)
+    seconds = {"coloring_seconds": time.perf_counter() - start}
     log.warning("expected collisions: %s", ASSUMES)
-    return colored, promised
+    return colored, seconds | drawn.told
 
 
 def _figures(studied: Study) -> dict[str, Any]:
@@ -291,13 +335,18 @@ def _show(figures: dict[str, Any], as_json: bool) -> None:
     plain = {name: value for name, value in figures.items() if not isinstance(value, (dict, list))}
     terminal.show(plain, False)
     for path in figures.get("figures", ()):
-        print(path)
+        terminal.say(path)
+    if figures.get("pairs"):
+        terminal.say("", "pairs of features that share more rows than by chance")
+        terminal.show_table(figures["pairs"])
     for name, told in (("per_k", "all features"), ("filtered", "without the held-out features")):
+        if name not in figures:
+            continue
         series = figures[name]
-        print(f"\npairs seen in k rows or more, {told} (some k; --json tells all)")
+        terminal.say("", f"pairs seen in k rows or more, {told} (some k; --json tells all)")
         last = len(series["k"])
         some = [k for k in range(1, last + 1) if k & (k - 1) == 0 or k in (figures["suggested_k"], last)]
         terminal.show_table([{key: values[k - 1] for key, values in series.items()} for k in some])
     if "colorings" in figures:
-        print("\nwhat each coloring costs and promises")
+        terminal.say("", "what each coloring costs and promises")
         terminal.show_table(figures["colorings"])

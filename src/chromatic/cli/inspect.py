@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from chromatic.cli import import_numba, options, terminal
@@ -31,14 +30,18 @@ def inspect(model: str, column: int | None, feature: str | None, as_json: bool) 
     elif feature is not None:
         _show(locate(encoding, feature), as_json)
     else:
-        coloring, vocabulary = encoding.coloring, encoding.vocabulary
+        coloring, vocabulary, linear = encoding.coloring, encoding.vocabulary, encoding.linear
         figures = {
             "training_rows": vocabulary.n_rows,
             "dense_features": len(vocabulary.dense_names),
+            "unused_dense_features": len(vocabulary.unused_names),
             "sparse_features": len(vocabulary),
             "colors": coloring.n_colors,
             "forced": coloring.forced,
+            "collisions": "sum" if encoding.sums else "drop",
             "sparse_columns": encoding.n_sparse_columns,
+            "linear_columns": 0 if linear is None else linear.n_columns,
+            "linear_penalty": None if linear is None else 1 / linear.strength,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
         terminal.show(figures, as_json)
@@ -47,13 +50,13 @@ def inspect(model: str, column: int | None, feature: str | None, as_json: bool) 
 def _show(facts: dict[str, Any], as_json: bool) -> None:
     """Print the facts of a column or of a feature."""
     if as_json:
-        print(json.dumps(facts))
+        terminal.say_json(facts)
         return
     features = facts.get("features", [])
-    plain = {name: value for name, value in facts.items() if name not in ("feature", "features")}
-    terminal.show(plain, False)
-    for name, count, rate in features[:MOST_FEATURES]:
+    terminal.show({name: facts[name] for name in facts if name not in ("feature", "features")}, False)
+    most = len(features) if "weight" in facts else MOST_FEATURES  # a linear column lists its strongest
+    for name, count, rate in features[:most]:
         told = "  dense: its value passes through" if count is None else f"{count:>12,} rows{rate:>10.4f}"
-        print(f"  {name:<48}{told}")
-    if len(features) > MOST_FEATURES:
-        print(f"  and {len(features) - MOST_FEATURES:,} more; --json tells them all")
+        terminal.say(f"  {name:<48}{told}")
+    if len(features) > most:
+        terminal.say(f"  and {len(features) - most:,} more; --json tells them all")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 import click
 
 import chromatic
+from chromatic._room import is_lack_of_memory
 from chromatic.cli import (
     benchmark,
     convert,
@@ -26,18 +27,21 @@ from chromatic.cli import (
     options,
     report,
     reproduce,
+    run,
     transform,
+    tune,
     warmup,
 )
-from chromatic.errors import MORE_MEMORY, InputError
+from chromatic.cli.terminal import say, visible
+from chromatic.errors import MEMORY_RAN_OUT, InputError, InputWarning
 
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
     """Turn errors into one line and an exit code.
 
-    0 done, 2 the input or the call is wrong, 1 anything else; as shells have it, 130 interrupted and 141
-    where the reader of the output went away.
+    0 done, 2 the input or the call is wrong, 1 anything else; as shells have it, 141 where the reader of
+    the output went away, and 130 interrupted (`chromatic.cli.run`).
     """
     try:
         yield
@@ -45,15 +49,16 @@ def guarded() -> Iterator[None]:
         _fail(str(error), 2)
     except click.UsageError as error:
         _fail(_one_line(error), 2)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    except click.exceptions.Exit as ended:
+        sys.exit(ended.exit_code)
     except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         sys.exit(141)
-    except (MemoryError, OSError, ImportError) as error:
-        if _is_lack_of_memory(error):
-            _fail(f"memory ran out; {MORE_MEMORY}", 1)
-        if isinstance(error, ImportError):
+    except Exception as error:
+        _forget_output()
+        if is_lack_of_memory(error):
+            _fail(MEMORY_RAN_OUT, 1)
+        if not isinstance(error, OSError):
             raise
         _fail(str(error), 1)
 
@@ -65,27 +70,56 @@ def _one_line(error: click.UsageError) -> str:
     return f"{message[:1].lower()}{message[1:]}; expected a call as in {path} --help"
 
 
-def _is_lack_of_memory(error: Exception) -> bool:
-    """Of an array, of the system, or of a library that is imported when it is first used."""
-    of_system = isinstance(error, OSError) and error.errno == errno.ENOMEM
-    of_library = isinstance(error, ImportError) and "failed to map segment" in str(error)
-    return isinstance(error, MemoryError) or of_system or of_library
-
-
 def _give_back_memory() -> None:
     """Let the C library give the memory of freed arrays back to the system.
 
     It would keep that of arrays up to 32 MB, and the most memory that a job holds would be a third more.
+    For each thread it would reserve 64 MB or more of addresses, which a limit on them counts as used.
     """
     import ctypes
 
     with contextlib.suppress(AttributeError, OSError):  # not glibc
-        ctypes.CDLL(None).mallopt(-3, 4 << 20)  # M_MMAP_THRESHOLD, fixed
+        library = ctypes.CDLL(None)
+        library.mallopt(-3, 4 << 20)  # M_MMAP_THRESHOLD, fixed
+        library.mallopt(-8, 1)  # M_ARENA_MAX
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Write our warnings as we write what is logged; those of others stay as they are."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, InputWarning):
+                logging.getLogger("chromatic").warning("%s", message)
+            else:
+                show(message, category, *where, **more)
+
+        warnings.showwarning = tell
+        yield
+
+
+def _forget_output() -> None:
+    """Let Python not try again, at its end, to write what could not be written."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # closed, or none of the system's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    print(f"chromatic: {message}", file=sys.stderr)
+    print(visible(f"chromatic: {message}"), file=sys.stderr)
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Let no file that is opened take the number of a standard stream that is closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
 
 
 class Program(click.Group):
@@ -95,31 +129,36 @@ class Program(click.Group):
         """Return the names of the commands."""
         return list(self.commands)
 
-    def make_context(self, *given: Any, **named: Any) -> click.Context:
-        """Read the flags that stand before the command."""
-        with guarded():
-            return super().make_context(*given, **named)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+    def main(  # type: ignore[override] # click's has flags for how it ends
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **named: Any
+    ) -> None:
+        """Run the command that the arguments name; click itself would end it in ways of its own."""
+        _open_closed_streams()
         _give_back_memory()
-        with guarded():
-            return super().invoke(ctx)
+        given = sys.argv[1:] if args is None else list(args)
+        with guarded(), _warnings_in_one_line(), self.make_context(prog_name or "chromatic", given) as ctx:
+            self.invoke(ctx)
 
 
-class _WithTimeAndMemory(logging.Formatter):
-    """When each step was done, and how much memory the process has then."""
+class _Formatter(logging.Formatter):
+    """A line for people; with -v, when it was said, and how much memory the process has then."""
+
+    def __init__(self, verbose: bool) -> None:
+        super().__init__()
+        self.verbose = verbose
 
     def format(self, record: logging.LogRecord) -> str:
         from chromatic._files import used_memory
 
-        seconds, used = record.relativeCreated / 1000, used_memory() >> 20
-        return f"chromatic: {seconds:8.1f} s {used:7,} MB  {record.getMessage()}"
+        when = (
+            f"{record.relativeCreated / 1000:8.1f} s {used_memory() >> 20:7,} MB  " if self.verbose else ""
+        )
+        return visible(f"chromatic: {when}{record.getMessage()}")
 
 
 def _print_version(ctx: click.Context, param: click.Parameter, asked: bool) -> None:
     if asked:
-        print(f"chromatic {chromatic.__version__}")
+        say(f"chromatic {chromatic.__version__}")
         ctx.exit()
 
 
@@ -143,9 +182,9 @@ def _help_if_alone(ctx: click.Context) -> None:
 @click.pass_context
 def app(ctx: click.Context, verbose: bool) -> None:
     """A few hundred meaningful columns from millions of sparse features."""
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="chromatic: %(message)s")
-    if verbose:
-        logging.getLogger().handlers[0].setFormatter(_WithTimeAndMemory())
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Formatter(verbose))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
     _help_if_alone(ctx)
 
 
@@ -163,6 +202,7 @@ for command in (
     graph.graph,
     fit.fit,
     fit.encode,
+    tune.tune,
     transform.transform,
     inspect.inspect,
     evaluate.evaluate,
@@ -182,4 +222,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -251,4 +251,7 @@ to = option(
     section="Output",
     help="The format to write; by default told by the suffix.",
 )
+device = option(
+    "--device", default="cpu", section="Running", help="Where networks are trained: a device of torch."
+)
 as_json = option("--json", "as_json", is_flag=True, default=False, section="Output", help="Print JSON.")

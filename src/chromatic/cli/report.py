@@ -26,13 +26,14 @@ def report(model: str, output: str, test: list[str], settings: Settings, reading
     """
     from chromatic._files import check_target, replacing
     from chromatic._threads import thread_count
-    from chromatic.jobs import code
+    from chromatic.jobs import code, reading_for
     from chromatic.modelfile import load
     from chromatic.report import page
 
     if output != "-":
         check_target(output)
     loaded, threads = load(model), settings.threads
+    reading = reading_for(loaded, reading)
     rows = code(test, loaded.encoding.vocabulary, reading, threads).rows if test else None
     html = page.report(loaded, rows, name=os.path.basename(model), threads=thread_count(threads))
     with replacing(output) as file:

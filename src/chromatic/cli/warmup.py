@@ -8,6 +8,7 @@ import tempfile
 import time
 from typing import Any
 
+from chromatic.cli import terminal
 from chromatic.parameters import Settings
 from chromatic.registry import ENCODINGS
 
@@ -31,7 +32,7 @@ def warmup() -> None:
                 _run(train, os.path.join(folder, "columns"), encoding)
     compiled, known = _kernels()
     seconds = time.perf_counter() - start
-    print(f"{compiled} kernels compiled and {known} found in the cache, in {seconds:.1f} s")
+    terminal.say(f"{compiled} kernels compiled and {known} found in the cache, in {seconds:.1f} s")
 
 
 def _lines(integers: bool) -> list[str]:

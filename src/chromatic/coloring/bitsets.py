@@ -12,9 +12,13 @@ from chromatic.data.transpose import Transposed
 
 
 def bytes_needed(size: Size, request: Request) -> int:
-    """Return the bytes of the rows, their transpose and the bitsets: two a row while they widen."""
+    """Return the bytes of the rows, their transpose and the bitsets: two a row while they widen.
+
+    Degrees are counted by tables of the features.
+    """
     of_row = 24 + 16 * request.words(size.largest_nnz) + 8 * size.n_dense
-    return 8 * size.n_entries + of_row * size.n_rows + 100 * size.n_features
+    of_feature = 100 if request.order == "count" else 200
+    return 8 * size.n_entries + of_row * size.n_rows + of_feature * size.n_features
 
 
 def color(rows: Rows, request: Request, transposed: Transposed, threads: int = 1) -> Coloring:

@@ -2,10 +2,10 @@
 
 Features take in turn a uniform color that none of their neighbors has, until the start is forgotten.
 
-Parallel. The paper lets P = √v / d random features step at once and hopes that no two are neighbors. Here
-the features are visited in the classes of a greedy proper coloring. No two features of a class are
-neighbors, so that all of a class step at once without any contention, and the outcome is that of one
-thread.
+Parallel. The paper lets P = √v / d random features step at once, of which fewer than one pair are expected
+to be neighbors. Here the features are visited in the classes of a greedy proper coloring. No two features
+of a class are neighbors, so that all of a class step at once without any contention, and the outcome is
+that of one thread.
 
 How long. Two copies of the chain, coupled as well as can be, differ at v after v's step with probability
 x_v <= sum of x_u / (m - d_v) over the neighbors u. Let w be positive weights and α < 1 such that the sum
@@ -42,10 +42,9 @@ class Chain:
     """Colors that Glauber dynamics drew, and how long it ran."""
 
     colors: npt.NDArray[np.int32]
-    core: int  # v: features that the chain colors; the others are drawn once
+    core: int  # features that the chain colors; the others are drawn once
     steps: int
     at_once: int  # the most features that step together: the largest class
-    paper_at_once: int  # √v / d
 
 
 def sample(
@@ -85,13 +84,11 @@ def sample(
         for features in classes:
             _step_together(arrays, features, colors, (m, seed, sweep), threads)
     _step(arrays, order[:n_last][::-1].copy(), colors, (m, seed, sweeps))
-    average = degrees.sum() / max(1, len(core))
     return Chain(
         colors=colors,
         core=len(core),
         steps=sweeps * len(core),
         at_once=max((len(features) for features in classes), default=0),
-        paper_at_once=max(1, int(math.sqrt(len(core)) / average)) if average else len(core),
     )
 
 

@@ -10,9 +10,10 @@ from chromatic.coloring.choose import color
 from chromatic.coloring.collisions import collisions
 from chromatic.coloring.coloring import Coloring
 from chromatic.coloring.request import MOST_COLORS, Request
-from chromatic.coloring.uniform import FilteredGraph
+from chromatic.coloring.uniform import GraphOfRows
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed
+from chromatic.parameters import ORDERED
 
 RANDOM = (1, 2, 4, 8)  # times the colors of a balanced coloring
 UNIFORM = (2, 4, 8, 16, 32, 64)  # times the colors above |W| + 2Δ_f that the paper asks for
@@ -29,9 +30,10 @@ def prices(
 ) -> list[dict[str, Any]]:
     """First-fit, balanced, random with more and more colors, and uniform over the pairs seen k times.
 
-    `expected` is the certificate of a random coloring and the bound of a uniform one.
+    First-fit takes the features by degree, as the paper's program does. `expected` is the certificate of a
+    random coloring and the bound of a uniform one.
     """
-    graph = FilteredGraph(rows, k, transposed, threads)
+    graph = GraphOfRows(rows, k, transposed, threads)
     prices: list[dict[str, Any]] = []
 
     def add(request: Request) -> Coloring:
@@ -41,14 +43,15 @@ def prices(
             coloring, how = graph.color(request)
             expected = how.expected_collisions
         else:
-            coloring = color(rows, request, transposed=transposed)
+            coloring = color(rows, request, transposed=transposed, threads=threads)
         seconds = time.perf_counter() - start
         if request.strategy == "random":
             expected = certify(rows, transposed, coloring, threads=threads).expected
         prices.append(
             {
                 "coloring": coloring.strategy,
-                "min_edge_count": request.min_edge_count,
+                "order": request.order if coloring.strategy in ORDERED else None,
+                "min_edge_count": request.k,
                 "colors": coloring.n_colors,
                 "seconds": seconds,
                 "collisions": None if test is None else collisions(test, coloring, threads).mean,
@@ -57,7 +60,7 @@ def prices(
         )
         return coloring
 
-    add(Request("first-fit"))
+    add(Request("first-fit", order="degree"))
     balanced = add(Request())
     for times in RANDOM:
         palette = min(MOST_COLORS, max(1, times * balanced.n_colors))

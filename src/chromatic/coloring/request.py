@@ -14,6 +14,7 @@ from chromatic.data.batch import NO_FIELD
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredRows
 from chromatic.errors import InputError
+from chromatic.parameters import check_order
 
 if TYPE_CHECKING:
     from chromatic.coloring.coloring import Coloring
@@ -39,7 +40,7 @@ class Request:
     palette: int | str = "proper"  # the most colors, or "proper": as many as no collision needs
     seed: int = 0
     fields: npt.NDArray[np.int32] | None = None  # features of a field have its color
-    min_edge_count: int = 1  # pairs seen in fewer rows may share a color
+    min_edge_count: int | str = 1  # pairs seen in fewer rows may share a color; "auto": see `Settings`
     order: str = "count"  # in which features are colored: one of chromatic.graph.order.ORDERS
     at_most: int | None = None  # where "proper" needs more colors, this is the palette
 
@@ -49,9 +50,11 @@ class Request:
         if not 0 <= self.seed < 1 << 63:
             raise InputError(f"the seed is {self.seed}; expected 0 to 2**63 - 1")
         self._check_palette()
-        if self.min_edge_count < 1:
-            raise InputError(f"min_edge_count is {self.min_edge_count}; expected 1 or more")
-        if self.fields is not None and self.min_edge_count > 1:
+        k = self.min_edge_count
+        if k != "auto" and not (isinstance(k, Integral) and k >= 1):
+            raise InputError(f"min_edge_count is {k!r}; expected 1 or more, or 'auto'")
+        check_order(self.order, self.strategy if self.fields is None else "fields")
+        if self.fields is not None and self.min_edge_count != 1:
             raise InputError("min_edge_count is of no use where coloring is 'fields'; expected 1")
         if self.strategy == "uniform" and (self.fields is not None or self.at_most is not None):
             raise InputError(
@@ -74,6 +77,12 @@ class Request:
             )
 
     @property
+    def k(self) -> int:
+        """`min_edge_count` as a number, which `color` puts in the place of "auto"."""
+        assert not isinstance(self.min_edge_count, str), "min_edge_count is not chosen yet"
+        return self.min_edge_count
+
+    @property
     def n_fields(self) -> int:
         """The colors that fields take."""
         return 0 if self.fields is None else int(self.fields.max(initial=NO_FIELD)) + 1
@@ -93,15 +102,6 @@ class Request:
 
 
 BALANCED = Request()
-
-
-def check_for_disk(strategy: str, min_edge_count: int) -> None:
-    """Refuse what cannot be colored where memory does not hold the rows."""
-    if strategy == "uniform" or min_edge_count > 1:
-        raise InputError(
-            "a uniform coloring and min_edge_count above 1 need all rows in memory, and a graph; "
-            "expected another coloring, or no --memory"
-        )
 
 
 class Size(NamedTuple):

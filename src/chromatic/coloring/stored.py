@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,8 @@ from chromatic.coloring.greedy import Greedy
 from chromatic.coloring.request import Request
 from chromatic.data.stored import StoredRows
 from chromatic.data.transpose import Transposed, transpose_range
+from chromatic.graph.degrees import stream_degrees
+from chromatic.graph.order import by_degree, check_without_rows
 
 log = logging.getLogger("chromatic")
 
@@ -43,7 +46,13 @@ def bytes_needed(rows: StoredRows, request: Request) -> int:
 
 def color(rows: StoredRows, request: Request) -> Coloring:
     """Color rows in a file; the colors are those that `bitsets` finds in the same rows."""
-    return request.met_by(lambda request: _color(rows, request))
+    if request.order == "count":
+        return request.met_by(lambda request: _color(rows, request))
+    check_without_rows(request.order)
+    ranked = rows.in_order(by_degree(stream_degrees(rows)))
+    coloring = request.met_by(lambda request: _color(ranked, request))
+    ranks = ranked.ranks
+    return replace(coloring, colors=coloring.colors[ranks], forbidden=coloring.forbidden[ranks])
 
 
 def _color(rows: StoredRows, request: Request) -> Coloring:

@@ -54,7 +54,8 @@ class Batch:
 
     `ids` are integer features where `tokens` is None, else positions in `tokens`. Every feature has
     the value 1 but for those at the positions `value_at` of `ids` (ascending), which have `values`.
-    `numeric` are the columns of numbers that a table brings.
+    `numeric` are the columns of numbers that a table brings. `weights` are for writers: how many equal
+    rows each row stands for.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -69,6 +70,7 @@ class Batch:
     skipped_lines: int = 0
     ignored: int = 0  # numbers that rows brought and that have no place here: qid, importance
     missing: int = 0  # empty cells of a table's numeric columns
+    weights: npt.NDArray[np.float64] | None = None  # None: all are 1
 
     @property
     def n_rows(self) -> int:
@@ -118,7 +120,16 @@ class Batch:
             value_at=np.cumsum(entries)[self.value_at[with_value]] - 1,
             values=self.values[with_value],
             numeric=None if self.numeric is None else self.numeric[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
+
+    def without_columns(self, names: tuple[bytes, ...]) -> Batch:
+        """The same rows without some of the numeric columns, where they have these."""
+        kept = [i for i, name in enumerate(self.numeric_names) if name not in names]
+        if self.numeric is None or len(kept) == len(self.numeric_names):
+            return self
+        left = tuple(self.numeric_names[i] for i in kept)
+        return replace(self, numeric=self.numeric[:, kept], numeric_names=left)
 
     @property
     def has_names(self) -> bool:
@@ -130,8 +141,15 @@ class Batch:
             return self
         batch = self.with_tokens()
         names = Names.of_integers(batch.tokens.integers)  # type: ignore[union-attr,arg-type]
-        hashes = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
-        return replace(batch, tokens=Tokens(hashes, names))
+        return replace(batch, tokens=Tokens(names.hashes(), names))
+
+    def by_hash(self) -> Batch:
+        """The same batch with features of one hash made one, for those who know features by hash alone."""
+        assert self.tokens is not None
+        ids, first = HashIndex(len(self.tokens.hashes)).add(self.tokens.hashes)
+        if len(first) == len(ids):
+            return self
+        return distinct_per_row(replace(self, ids=ids[self.ids], tokens=self.tokens.take(first)))
 
     def with_tokens(self) -> Batch:
         """The same batch with its distinct features gathered, be they strings or integers."""
@@ -199,8 +217,10 @@ def check_numeric_columns(names: tuple[bytes, ...], expected: tuple[bytes, ...])
     )
 
 
-def check_kind(batches: list[Batch], integers: bool) -> None:
-    """Refuse strings where a model knows integers, and integers where it knows strings."""
+def check_kind(batches: list[Batch], integers: bool | None) -> None:
+    """Refuse strings where a model knows integers, and integers where it knows strings; None: neither."""
+    if integers is None:
+        return
     for batch in batches:
         if len(batch.ids) and batch.has_names == integers:
             kinds = "strings", "integers (or the columns of a matrix)"
@@ -214,7 +234,7 @@ def intern(
     stops: npt.NDArray[np.int64],
     fields: npt.NDArray[np.int32] | None = None,
 ) -> tuple[npt.NDArray[np.uint32], Tokens]:
-    """Number the distinct strings data[starts[i]:stops[i]].
+    """Number the distinct strings data[starts[i]:stops[i]], also those that share a hash.
 
     >>> ids, tokens = intern(np.frombuffer(b"abab", np.uint8), np.arange(4), np.arange(1, 5))
     >>> ids.tolist(), tokens.names.tolist()
@@ -223,6 +243,16 @@ def intern(
     hashes = hash_spans(data, starts, stops)
     ids, first = HashIndex(len(hashes) // 4).add(hashes)
     names = Names.of_spans(data, starts[first], stops[first])
+    same = names.are(ids, data, starts, stops)
+    if not same.all():  # strings that were made up to have the hash of another
+        numbers: dict[bytes, int] = {}
+        others = np.flatnonzero(~same)
+        for i in others:
+            other = bytes(data[starts[i] : stops[i]])
+            ids[i] = numbers.setdefault(other, len(first) + len(numbers))
+        _, new = np.unique(ids[others], return_index=True)
+        first = np.concatenate((first, others[new]))
+        names = Names.of_spans(data, starts[first], stops[first])
     return ids, Tokens(hashes[first], names, fields=None if fields is None else fields[first])
 
 

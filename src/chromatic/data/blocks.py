@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._files import open_named
 from chromatic.data.hashing import hash_bytes
 from chromatic.errors import InputError
 
@@ -29,8 +30,8 @@ class Blocks:
     def __init__(self, path: str | os.PathLike[str], index: list[dict[str, Any]] | None = None) -> None:
         """A new file, or the one that has this index."""
         # It lives as long as this object does.
-        self._file: Any = open(path, "w+b" if index is None else "rb")
         self.path = os.fspath(path)
+        self._file: Any = open_named(self.path, self.path) if index is None else open(path, "rb")
         self.index = [] if index is None else index
 
     def __len__(self) -> int:
@@ -63,6 +64,28 @@ class Blocks:
         """The sum of a number over all blocks."""
         return sum(block[fact] for block in self.index)
 
+    def elements(self, name: str) -> list[int]:
+        """How many elements an array has in each block, 0 where a block has none of that name."""
+        shapes = (block["arrays"].get(name, (None, [0]))[1] for block in self.index)
+        return [int(np.prod(shape)) for shape in shapes]
+
+    def sizes(self) -> list[int]:
+        """The bytes of each block."""
+
+        def size(kind: str, shape: list[int]) -> int:
+            return np.dtype(kind).itemsize * int(np.prod(shape))
+
+        arrays = (block["arrays"].values() for block in self.index)
+        return [sum(size(*placed[:2]) for placed in block) for block in arrays]
+
     def largest(self, fact: str) -> int:
         """The largest of a number over all blocks, 0 where there are none."""
         return max((block[fact] for block in self.index), default=0)
+
+
+def narrowed(numbers: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """Return a byte for each number where that gives back the very same numbers."""
+    with np.errstate(invalid="ignore"):
+        narrow = numbers.astype(np.int8)
+    same = narrow.astype(np.float64).view(np.int64) == numbers.view(np.int64)
+    return narrow if same.all() else numbers

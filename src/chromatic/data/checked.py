@@ -69,6 +69,12 @@ def within(array: npt.NDArray[Any], low: int, high: int, name: str) -> None:
     must(good, f"{name} is out of bounds")
 
 
+def whole(number: Any, what: str, high: int = 1 << 63) -> int:
+    """Return a whole number from 0 to high - 1; refuse anything else."""
+    must(type(number) is int and 0 <= number < high, f"{what} is {number!s:.40}")
+    return int(number)
+
+
 def finite(numbers: npt.ArrayLike, name: str) -> None:
     """Refuse infinite numbers and what is no number."""
     must(bool(np.isfinite(numbers).all()), f"{name} has what is no finite number")

@@ -8,7 +8,7 @@ independently; joined, the parts are in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ import numpy.typing as npt
 from chromatic._numba import kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, Tokens
-from chromatic.data.hashing import HashIndex
-from chromatic.data.names import Names
+from chromatic.data.hashing import HashIndex, secret_hashes
+from chromatic.data.names import Names, empty_names, place_names
+from chromatic.errors import InputError
 
 PARTS = 16
 
@@ -33,8 +34,13 @@ class Counted:
     name_at: npt.NDArray[np.int64] | None = None  # the name of each feature in `all_names`
     fields: npt.NDArray[np.int32] | None = None
     dealt: list[_Dealt] | None = None  # of each batch; None: the ids of batches are the numbers
+    batches: Iterable[Batch] | None = None  # that are read again for the names
+    lengths: npt.NDArray[np.uint32] | None = None  # of the names that are read again
 
     def names(self, of: npt.NDArray[np.int64], threads: int = 1) -> Names:
+        """The names of some features."""
+        if self.batches is not None and self.lengths is not None:
+            return _read_names(self.batches, self.keys[of], self.lengths[of])
         if self.all_names is None or self.name_at is None:
             return Names.of_integers(self.keys[of])
         pieces = np.array_split(self.name_at[of], 4 * threads)
@@ -64,6 +70,7 @@ class Extent:
     integers: bool  # whether no feature has a name
     largest: int  # of the integers
     entries: int  # features of all rows
+    distinct: int = 0  # about how many features there are, where that was looked for
 
     @classmethod
     def of(cls, batches: list[Batch]) -> Extent:
@@ -94,27 +101,101 @@ def count(batches: Iterable[Batch], threads: int = 1, extent: Extent | None = No
         return _count_dealt(batches, threads)
     if narrow:
         return _count_narrow([batches], extent.largest + 1, 1)
-    return _count_one_by_one(batches, extent.integers)
+    return _count_one_by_one(batches, extent)
 
 
-def _count_one_by_one(batches: Iterable[Batch], integers: bool) -> Counted:
-    index, counts = HashIndex(), np.zeros(1 << 10, np.int64)
-    new: list[Tokens] = []
+def by_descending_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A stable order: a counting sort, with the few large counts sorted by comparison."""
+    limit = 1 << 16
+    order = np.empty(len(counts), np.int64)
+    n_large = _counting_sort(counts, np.zeros(limit + 2, np.int64), order)
+    large = order[:n_large]
+    order[:n_large] = large[np.argsort(-counts[large], kind="stable")]
+    return order
+
+
+def one_hash(name: bytes, other: bytes) -> InputError:
+    """The error for two names with one hash: chance does not make such names, but people can."""
+    both = " and ".join(repr(some.decode("utf-8", "backslashreplace")) for some in (name, other))
+    return InputError(
+        f"the features {both} have one 64-bit hash, by which features are known; expected names with "
+        "different ones: rename a feature, or leave out its rows if it was made up"
+    )
+
+
+def bytes_to_count(n_features: int, name_bytes: int) -> int:
+    """The memory for a vocabulary of so many features while it is counted, and while it codes rows."""
+    return HashIndex.size(n_features) + 50 * n_features + name_bytes
+
+
+def bytes_to_count_narrow(size: int) -> int:
+    """The same where integers lie close together, from 0 to the size."""
+    return 40 * size
+
+
+def _name_of(batches: Iterable[Batch], wanted: np.uint64) -> bytes:
+    """The first name with this hash."""
     for batch in batches:
-        batch = batch.with_tokens() if integers else batch.with_names()
+        tokens = batch.with_names().tokens
+        assert tokens is not None and tokens.names is not None
+        for i in np.flatnonzero(tokens.hashes == wanted):
+            return tokens.names[int(i)]
+    raise AssertionError("no name has this hash")
+
+
+def _count_one_by_one(batches: Iterable[Batch], extent: Extent) -> Counted:
+    """Count without the names: they are as large as all else, and few of them may be wanted."""
+    size = max(extent.distinct, 1 << 10)
+    index, counts, checks = HashIndex(extent.distinct), np.zeros(size, np.int64), np.zeros(size, np.uint64)
+    new: list[Tokens] = []
+    new_lengths: list[npt.NDArray[np.uint32]] = []
+    for batch in batches:
+        batch = batch.with_tokens() if extent.integers else batch.with_names()
         assert batch.tokens is not None
         numbers, first = index.add(batch.tokens.hashes)
-        new.append(batch.tokens.take(first))
+        if batch.tokens.names is not None:
+            new_lengths.append(np.diff(batch.tokens.names.offsets)[first].astype(np.uint32))
+        new.append(replace(batch.tokens, names=None).take(first))
         if len(index) > len(counts):
             counts.resize(2 * len(index), refcheck=False)
+            checks.resize(2 * len(index), refcheck=False)
+        if batch.tokens.names is not None:
+            names = batch.tokens.names
+            of_names = secret_hashes(names.data, names.offsets[:-1], names.offsets[1:])
+            checks[numbers[first]] = of_names[first]
+            others = np.flatnonzero(checks[numbers] != of_names)
+            if len(others):
+                known = _name_of(batches, batch.tokens.hashes[others[0]])
+                raise one_hash(known, names[others[0]])
         of_batch = np.zeros(len(numbers), np.int64)
         _add_counts(batch.ids, of_batch)
         counts[numbers] += of_batch
+    del index
     tokens = Tokens.concatenate(new)
+    new.clear()
     order = np.argsort(_ties(tokens.hashes, tokens.integers))
-    keys = tokens.hashes if tokens.integers is None else tokens.integers
-    fields = None if tokens.fields is None else tokens.fields[order]
-    return Counted(keys[order], counts[order], tokens.names, order, fields)
+    return Counted(
+        (tokens.hashes if tokens.integers is None else tokens.integers)[order],
+        counts[order],
+        fields=None if tokens.fields is None else tokens.fields[order],
+        batches=batches,
+        lengths=np.concatenate(new_lengths)[order] if new_lengths else None,
+    )
+
+
+def _read_names(
+    batches: Iterable[Batch], hashes: npt.NDArray[np.uint64], lengths: npt.NDArray[np.uint32]
+) -> Names:
+    """The names with these hashes and lengths in batches; of several with one hash, the first."""
+    names, missing = empty_names(lengths), np.ones(len(hashes), np.bool_)
+    if len(hashes):
+        index = HashIndex(len(hashes))
+        index.add(hashes)
+        for batch in batches:
+            tokens = batch.with_names().tokens
+            assert tokens is not None and tokens.names is not None
+            place_names(tokens.names, index.find(tokens.hashes), missing, names)
+    return names
 
 
 def is_narrow(largest: int, enough: int) -> bool:
@@ -175,9 +256,28 @@ def _count_dealt(batches: list[Batch], threads: int) -> Counted:
     counts = np.concatenate([counts for counts, _ in parts])
     first = np.concatenate([first for _, first in parts])
     tokens = Tokens.concatenate([batch.tokens for batch in batches if batch.tokens is not None])
+    if tokens.names is not None:
+        _check_names(tokens.names, first, dealt, threads)
     keys = tokens.hashes if tokens.integers is None else tokens.integers
     fields = None if tokens.fields is None else tokens.fields[first]
     return Counted(keys[first], counts, tokens.names, first, fields=fields, dealt=dealt)
+
+
+def _check_names(names: Names, first: npt.NDArray[np.int64], dealt: list[_Dealt], threads: int) -> None:
+    """Refuse features of several batches that share a number, and so a hash, but not a name."""
+    bases = np.cumsum([0] + [len(of_batch.order) for of_batch in dealt])
+
+    def check(i: int) -> None:
+        here, known = bases[i] + dealt[i].order, first[dealt[i].numbers]
+        again = here != known
+        here, known = here[again], known[again]
+        same = names.are(known, names.data, names.offsets[here], names.offsets[here + 1])
+        if not same.all():
+            other = np.argmin(same)
+            raise one_hash(names[known[other]], names[here[other]])
+
+    for _ in ordered_map(check, range(len(dealt)), threads):
+        pass
 
 
 def _count_part(
@@ -229,3 +329,18 @@ def _deal_parts(ties, order, ends):  # type: ignore[no-untyped-def]
     for part in range(PARTS):
         ends[part] = ends[part + 1]
     ends[PARTS] = len(ties)
+
+
+@kernel
+def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
+    """Positions by descending min(count, limit), equal ones in their order; how many reach it."""
+    limit = len(places) - 2
+    for i in range(len(counts)):
+        places[limit - min(counts[i], limit) + 1] += 1
+    for j in range(1, len(places)):
+        places[j] += places[j - 1]
+    for i in range(len(counts)):
+        j = limit - min(counts[i], limit)
+        order[places[j]] = i
+        places[j] += 1
+    return places[0]

@@ -1,25 +1,40 @@
-"""64-bit hashes of features, and a table from hashes to consecutive numbers.
+"""64-bit hashes of features, and tables from hashes to numbers.
 
 A string's hash is XXH64 of its bytes with seed 0; an integer's is a fixed mix of its value. Model
 files, Spark and other languages rely on both: docs/file-formats.md writes them down.
+
+Anyone can make up strings with hashes of their choice. So where a table puts a hash depends on numbers
+that are drawn anew for each table, and no order of slots is ever seen outside; and `secret_hashes` are
+hashes of strings whose like cannot be made up.
 """
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, load64, mix_words, prefetch
+from chromatic._numba import inlined, kernel, load64, mix, mix_words, prefetch
 
 U64 = np.uint64
-_P1 = U64(0x9E3779B185EBCA87)
-_P2 = U64(0xC2B2AE3D27D4EB4F)
-_P3 = U64(0x165667B19E3779F9)
-_P4 = U64(0x85EBCA77C2B2AE63)
-_P5 = U64(0x27D4EB2F165667C5)
+_PRIMES = (
+    U64(0x9E3779B185EBCA87),
+    U64(0xC2B2AE3D27D4EB4F),
+    U64(0x165667B19E3779F9),
+    U64(0x85EBCA77C2B2AE63),
+    U64(0x27D4EB2F165667C5),
+)
+_STEP = U64(0x9E3779B97F4A7C15)  # of SplitMix64
+
+# The head of a table: three secret numbers, how far a product is shifted to become a slot, and the primes
+# of the hash of strings. Slots of two words follow.
+_SHIFT, _OF_STRINGS, _HEAD = 3, 4, 10
 
 MISSING = np.uint32(0xFFFFFFFF)
 NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+SEPARATOR = 0  # a byte that features hardly have; the strings of a row that do are not joined
 
 
 def hash_spans(
@@ -36,6 +51,26 @@ def hash_spans(
     return out
 
 
+def draw_secret(count: int) -> npt.NDArray[np.uint64]:
+    """Odd numbers that nobody can foresee; no result depends on them."""
+    return np.frombuffer(os.urandom(8 * count), np.uint64) | U64(1)
+
+
+_SECRET = draw_secret(5)
+
+
+def secret_hashes(
+    data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint64]:
+    """Hashes that are the same within a process and differ for different strings, made up or not.
+
+    They are XXH64 with secret numbers for its primes.
+    """
+    out = np.empty(len(starts), np.uint64)
+    _secret_spans(data, starts, stops, _SECRET, out)
+    return out
+
+
 def hash_bytes(data: npt.NDArray[np.uint8]) -> int:
     """XXH64 (seed 0) of all the bytes."""
     return int(hash_spans(data, np.array([0]), np.array([len(data)]))[0])
@@ -47,7 +82,7 @@ def mix_integers(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
     >>> hex(mix_integers(np.array([7], np.uint32))[0])
     '0x63cbe1e459320dd7'
     """
-    mixed: npt.NDArray[np.uint64] = mix_words(values.astype(np.uint64) + U64(0x9E3779B97F4A7C15))
+    mixed: npt.NDArray[np.uint64] = mix_words(values.astype(np.uint64) + _STEP)
     return mixed
 
 
@@ -63,14 +98,29 @@ class HashIndex:
     """
 
     def __init__(self, expected: int = 0) -> None:
-        capacity = 1 << max(10, (2 * int(expected)).bit_length())
-        # A slot is two words side by side, the hash and its number + 1: one cache line a look-up,
-        # and no value of a hash is reserved to mean empty.
-        self._slots = np.zeros(2 * capacity, np.uint64)
+        self._slots = _table(expected)
         self._count = 0
+
+    @classmethod
+    def of(cls, hashes: npt.NDArray[np.uint64]) -> HashIndex:
+        """An index of these."""
+        index = cls(len(hashes))
+        index.add(hashes)
+        return index
+
+    @staticmethod
+    def size(expected: int) -> int:
+        """The bytes of a table for so many hashes."""
+        return 16 << max(10, (2 * expected).bit_length())
 
     def __len__(self) -> int:
         return self._count
+
+    def __reduce__(self) -> Any:
+        """Pickle the hashes in their order; another process draws numbers of its own."""
+        hashes, numbers = self._slots[_HEAD::2], self._slots[_HEAD + 1 :: 2]
+        used = np.flatnonzero(numbers)
+        return HashIndex.of, (hashes[used[np.argsort(numbers[used])]],)
 
     def add(self, hashes: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
         """The number of every hash, and the position of the first one of each new number."""
@@ -81,7 +131,8 @@ class HashIndex:
             done, self._count = _add(self._slots, hashes, (done, self._count, before), ids, first)
             if done == len(hashes):
                 return ids, first[: self._count - before].copy()
-            grown = np.zeros(2 * len(self._slots), np.uint64)
+            grown = _table(self._count)
+            grown[:_SHIFT] = self._slots[:_SHIFT]  # so that they move in order, which is much faster
             _move(self._slots, grown)
             self._slots = grown
 
@@ -100,8 +151,13 @@ class HashMap:
     True
     """
 
-    def __init__(self, hashes: npt.NDArray[np.uint64], contents: npt.NDArray[np.uint64]) -> None:
-        self._slots = np.zeros(2 << max(10, (2 * len(hashes)).bit_length()), np.uint64)
+    def __init__(
+        self, hashes: npt.NDArray[np.uint64], contents: npt.NDArray[np.uint64], *, secret: bool = False
+    ) -> None:
+        """`secret`: the hashes are `secret_hashes` of strings."""
+        self._slots = _table(len(hashes))
+        if secret:
+            self._slots[_OF_STRINGS : _OF_STRINGS + 5] = _SECRET
         _fill(self._slots, hashes, contents)
 
     def find(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -110,11 +166,30 @@ class HashMap:
         _find_contents(self._slots, hashes, contents)
         return contents
 
+    def find_integers(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64] | None:
+        """The numbers of integers by their mix; None where one is not in 0 to 2**32 - 1."""
+        both = np.empty((2, len(values)), np.uint64)
+        return both[1] if _find_integers(self._slots, values, both[0], both[1]) else None
+
     def find_joined(self, data: bytes, expected: int) -> npt.NDArray[np.uint64] | None:
-        """The numbers of strings joined by the byte 0xFF; None where there are not as many as expected."""
+        """The numbers of strings joined by SEPARATOR; None where there are not as many as expected."""
         both = np.empty((2, expected), np.uint64)
         count = _find_joined(self._slots, np.frombuffer(data, np.uint8), both[0], both[1])
         return both[1] if count == expected else None
+
+
+def _table(expected: int) -> npt.NDArray[np.uint64]:
+    """An empty table that `expected` hashes fill a half of at most.
+
+    A slot is two words side by side, the hash and its number + 1: one cache line a look-up, and no value
+    of a hash is reserved to mean empty.
+    """
+    bits = max(10, (2 * int(expected)).bit_length())
+    table = np.zeros(_HEAD + (2 << bits), np.uint64)
+    table[:_SHIFT] = draw_secret(_SHIFT)
+    table[_SHIFT] = 64 - bits
+    table[_OF_STRINGS : _OF_STRINGS + 5] = _PRIMES
+    return table
 
 
 @inlined
@@ -123,72 +198,99 @@ def _rotate(x, bits):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _round(lane, word):  # type: ignore[no-untyped-def]
-    return _rotate(lane + word * _P2, 31) * _P1
+def _round(lane, word, primes):  # type: ignore[no-untyped-def]
+    return _rotate(lane + word * primes[1], 31) * primes[0]
 
 
 @inlined
-def _merge(h, lane):  # type: ignore[no-untyped-def]
-    return (h ^ _round(U64(0), lane)) * _P1 + _P4
+def _merge(h, lane, primes):  # type: ignore[no-untyped-def]
+    return (h ^ _round(U64(0), lane, primes)) * primes[0] + primes[3]
 
 
 @inlined
-def _xxh64(data, start, stop):  # type: ignore[no-untyped-def]
+def _xxh64(data, start, stop, primes):  # type: ignore[no-untyped-def]
     i = np.int64(start)
     stop = np.int64(stop)
     length = U64(stop - i)
     if stop - i >= 32:
-        a, b, c, d = _P1 + _P2, _P2, U64(0), U64(0) - _P1
+        a, b, c, d = primes[0] + primes[1], primes[1], U64(0), U64(0) - primes[0]
         while i + 32 <= stop:
-            a = _round(a, load64(data, i))
-            b = _round(b, load64(data, i + 8))
-            c = _round(c, load64(data, i + 16))
-            d = _round(d, load64(data, i + 24))
+            a = _round(a, load64(data, i), primes)
+            b = _round(b, load64(data, i + 8), primes)
+            c = _round(c, load64(data, i + 16), primes)
+            d = _round(d, load64(data, i + 24), primes)
             i += 32
         h = _rotate(a, 1) + _rotate(b, 7) + _rotate(c, 12) + _rotate(d, 18)
-        h = _merge(_merge(_merge(_merge(h, a), b), c), d)
+        h = _merge(_merge(h, a, primes), b, primes)
+        h = _merge(_merge(h, c, primes), d, primes)
     else:
-        h = _P5
+        h = primes[4]
     h += length
     while i + 8 <= stop:
-        h = _rotate(h ^ _round(U64(0), load64(data, i)), 27) * _P1 + _P4
+        h = _rotate(h ^ _round(U64(0), load64(data, i), primes), 27) * primes[0] + primes[3]
         i += 8
     if i + 4 <= stop:
         word = U64(0)
         for k in range(4):
             word |= U64(data[i + k]) << U64(8 * k)
-        h = _rotate(h ^ (word * _P1), 23) * _P2 + _P3
+        h = _rotate(h ^ (word * primes[0]), 23) * primes[1] + primes[2]
         i += 4
     while i < stop:
-        h = _rotate(h ^ (U64(data[i]) * _P5), 11) * _P1
+        h = _rotate(h ^ (U64(data[i]) * primes[4]), 11) * primes[0]
         i += 1
-    h = (h ^ (h >> U64(33))) * _P2
-    h = (h ^ (h >> U64(29))) * _P3
+    h = (h ^ (h >> U64(33))) * primes[1]
+    h = (h ^ (h >> U64(29))) * primes[2]
     return h ^ (h >> U64(32))
 
 
 @kernel
 def _hash_spans(data, starts, stops, out):  # type: ignore[no-untyped-def]
     for i in range(len(starts)):
-        out[i] = _xxh64(data, starts[i], stops[i])
+        out[i] = _xxh64(data, starts[i], stops[i], _PRIMES)
+
+
+@kernel
+def _secret_spans(data, starts, stops, secret, out):  # type: ignore[no-untyped-def]
+    primes = secret[0], secret[1], secret[2], secret[3], secret[4]
+    for i in range(len(starts)):
+        out[i] = _xxh64(data, starts[i], stops[i], primes)
 
 
 @inlined
-def _seek(slots, h):  # type: ignore[no-untyped-def]
+def _key(slots):  # type: ignore[no-untyped-def]
+    """The secret numbers and the shift, for a loop to hold."""
+    return slots[0], slots[1], slots[2], slots[_SHIFT]
+
+
+@inlined
+def _place(key, h):  # type: ignore[no-untyped-def]
+    """Where the search for h begins.
+
+    Two hashes share a slot as rarely as two random ones, whoever chose them: the last product is
+    universal, as its factor is secret (Dietzfelbinger et al. 1997); what comes before breaks up
+    progressions, on which linear probing would be slow even so.
+    """
+    z = (h ^ key[0]) * key[1]
+    z = (z ^ (z >> U64(32))) * key[2]
+    return U64(_HEAD) + U64(2) * (z >> key[3])
+
+
+@inlined
+def _seek(slots, key, h):  # type: ignore[no-untyped-def]
     """The slot that holds h, or the empty one where it belongs."""
-    mask = U64(len(slots) // 2 - 1)
-    at = h & mask
-    while slots[U64(2) * at + U64(1)] != U64(0) and slots[U64(2) * at] != h:
-        at = (at + U64(1)) & mask
-    return np.int64(U64(2) * at)
+    at = _place(key, h)  # unsigned, as negative indices would count from the end
+    while slots[at + U64(1)] != U64(0) and slots[at] != h:
+        at += U64(2)
+        if at == U64(len(slots)):
+            at = U64(_HEAD)
+    return at
 
 
 @inlined
-def _ahead(slots, hashes, i):  # type: ignore[no-untyped-def]
+def _ahead(slots, key, hashes, i):  # type: ignore[no-untyped-def]
     """Fetch the slot that the loop will want in sixteen steps: the table outgrows every cache."""
     if i + 16 < len(hashes):
-        mask = U64(len(slots) // 2 - 1)
-        prefetch(slots, np.int64(U64(2) * (hashes[i + 16] & mask)))
+        prefetch(slots, np.int64(_place(key, hashes[i + 16])))
 
 
 @kernel
@@ -198,65 +300,80 @@ def _add(slots, hashes, progress, ids, first):  # type: ignore[no-untyped-def]
     `progress`: the start, how many distinct hashes there are, and how many there were before this call.
     """
     start, count, before = progress
-    room = len(slots) // 4
+    room, key = (len(slots) - _HEAD) // 4, _key(slots)
     for i in range(start, len(hashes)):
         if count >= room:
             return i, count
-        _ahead(slots, hashes, i)
-        at = _seek(slots, hashes[i])
-        if slots[at + 1] == U64(0):
+        _ahead(slots, key, hashes, i)
+        at = _seek(slots, key, hashes[i])
+        if slots[at + U64(1)] == U64(0):
             slots[at] = hashes[i]
             count += 1
-            slots[at + 1] = U64(count)
+            slots[at + U64(1)] = U64(count)
             first[count - 1 - before] = i
-        ids[i] = np.uint32(slots[at + 1] - U64(1))
+        ids[i] = np.uint32(slots[at + U64(1)] - U64(1))
     return len(hashes), count
 
 
 @kernel
 def _move(old, new):  # type: ignore[no-untyped-def]
-    for at in range(0, len(old), 2):
+    key = _key(new)
+    for at in range(_HEAD, len(old), 2):
         if old[at + 1] != U64(0):
-            to = _seek(new, old[at])
+            to = _seek(new, key, old[at])
             new[to] = old[at]
-            new[to + 1] = old[at + 1]
+            new[to + U64(1)] = old[at + 1]
 
 
 @kernel
 def _find(slots, hashes, ids):  # type: ignore[no-untyped-def]
+    key = _key(slots)
     for i in range(len(hashes)):
-        _ahead(slots, hashes, i)
-        at = _seek(slots, hashes[i])
-        ids[i] = np.uint32(slots[at + 1] - U64(1)) if slots[at + 1] != U64(0) else MISSING
+        _ahead(slots, key, hashes, i)
+        at = _seek(slots, key, hashes[i])
+        ids[i] = np.uint32(slots[at + U64(1)] - U64(1)) if slots[at + U64(1)] != U64(0) else MISSING
 
 
 @kernel
 def _fill(slots, hashes, contents):  # type: ignore[no-untyped-def]
+    key = _key(slots)
     for i in range(len(hashes)):
-        at = _seek(slots, hashes[i])
+        at = _seek(slots, key, hashes[i])
         slots[at] = hashes[i]
-        slots[at + 1] = contents[i] + U64(1)
+        slots[at + U64(1)] = contents[i] + U64(1)
 
 
 @kernel
 def _find_contents(slots, hashes, contents):  # type: ignore[no-untyped-def]
     """All slots are asked for before the first is read: a row's few look-ups wait together."""
-    mask = U64(len(slots) // 2 - 1)
+    key = _key(slots)
     for i in range(len(hashes)):
-        prefetch(slots, np.int64(U64(2) * (hashes[i] & mask)))
+        prefetch(slots, np.int64(_place(key, hashes[i])))
     for i in range(len(hashes)):
-        contents[i] = slots[_seek(slots, hashes[i]) + 1] - U64(1)
+        contents[i] = slots[_seek(slots, key, hashes[i]) + U64(1)] - U64(1)
+
+
+@kernel
+def _find_integers(slots, values, hashes, contents):  # type: ignore[no-untyped-def]
+    for i in range(len(values)):
+        if values[i] < 0 or values[i] > 0xFFFFFFFF:
+            return False
+        hashes[i] = mix(U64(values[i]) + _STEP)
+    _find_contents(slots, hashes, contents)
+    return True
 
 
 @kernel
 def _find_joined(slots, data, hashes, contents):  # type: ignore[no-untyped-def]
-    """Look up the strings that the byte 0xFF separates; how many there are, which may be too many."""
+    """Look up the strings that SEPARATOR separates; how many there are, which may be too many."""
+    at = _OF_STRINGS
+    primes = slots[at], slots[at + 1], slots[at + 2], slots[at + 3], slots[at + 4]
     count, start = np.int64(0), np.int64(0)
     for i in range(len(data) + 1):
-        if i == len(data) or data[i] == np.uint8(0xFF):
+        if i == len(data) or data[i] == np.uint8(SEPARATOR):
             if count == len(hashes):
                 return count + 1
-            hashes[count] = _xxh64(data, start, i)
+            hashes[count] = _xxh64(data, start, i, primes)
             count += 1
             start = np.int64(i + 1)
     _find_contents(slots, hashes[:count], contents)

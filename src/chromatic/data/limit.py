@@ -11,29 +11,36 @@ from chromatic._files import cache_folder, scratch_folder, used_memory
 from chromatic.errors import InputError
 
 LEAST = 180 << 20  # bytes that a job has before there is any data
+FOR_KERNELS = 32 << 20  # bytes that later steps take for machine code, whatever the data
 
 
 @dataclass(frozen=True)
-class MemoryLimit:
-    """How much memory a job may use (`--memory`), and where on disk it puts what does not fit."""
+class Limit:
+    """How much memory a job may use."""
 
     limit: int
-    cache: Path  # for what the next job may use
-    scratch: Path  # for the time of this one
 
     def left(self) -> int:
         """Return the bytes that are still free."""
         return self.limit - used_memory()
 
-    def check(self, needed: int, what: str) -> None:
-        """Refuse to begin what will not fit."""
+    def check(self, needed: int, what: str, whole: int = 0) -> None:
+        """Refuse to begin what will not fit; `whole` is what the rest of the job needs, if it is known."""
         left = self.left()
         if needed > left:
-            enough = (self.limit + needed - left >> 20) + 1
+            enough = (self.limit - left + max(needed, whole) + FOR_KERNELS >> 20) + 1
             raise InputError(
                 f"{what} needs {needed >> 20:,} MB and {max(left, 0) >> 20:,} MB are left; expected more "
-                f"--memory, {enough}M for this step"
+                f"--memory, such as {enough}M"
             )
+
+
+@dataclass(frozen=True)
+class MemoryLimit(Limit):
+    """The limit that `--memory` sets, and where on disk a job puts what does not fit."""
+
+    cache: Path  # for what the next job may use
+    scratch: Path  # for the time of this one
 
 
 @contextlib.contextmanager

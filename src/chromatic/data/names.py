@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel, load64, prefetch, store64
+from chromatic.data.hashing import hash_spans
 
 
 class Names:
@@ -83,8 +84,35 @@ class Names:
         data = np.concatenate([part.data for part in parts])
         return cls(np.concatenate([*offsets, bases[-1:]]), data)
 
+    def part(self, start: int, stop: int) -> Names:
+        """Those from start to stop, in the same memory where start is 0."""
+        offsets = self.offsets[start : stop + 1]
+        return Names(offsets - offsets[0] if start else offsets, self.data[offsets[0] : offsets[-1]])
+
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """The hash of every name."""
+        return hash_spans(self.data, self.offsets[:-1], self.offsets[1:])
+
     def take(self, order: npt.NDArray[np.integer]) -> Names:
         return Names.of_spans(self.data, self.offsets[order], self.offsets[order + 1])
+
+    def are(
+        self,
+        which: npt.NDArray[np.integer],
+        data: npt.NDArray[np.uint8],
+        starts: npt.NDArray[np.int64],
+        stops: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.bool_]:
+        """Whether data[starts[i]:stops[i]] is the name which[i]; True where there is no such name.
+
+        >>> text = np.frombuffer(b"redblue", np.uint8)
+        >>> both = np.array([0, 3]), np.array([3, 7])
+        >>> Names.pack([b"red", b"blau"]).are(np.array([0, 1], np.uint32), text, *both).tolist()
+        [True, False]
+        """
+        same = np.empty(len(which), np.bool_)
+        _compare_spans((self.offsets, self.data), which, data, (starts, stops), same)
+        return same
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -111,6 +139,25 @@ def integers_of_spans(
     return values, valid
 
 
+def empty_names(lengths: npt.NDArray[np.integer]) -> Names:
+    """Names of these lengths, to be placed."""
+    offsets = _ends(lengths)
+    return Names(offsets, np.empty(int(offsets[-1]), np.uint8))
+
+
+def place_names(
+    names: Names, places: npt.NDArray[np.uint32], missing: npt.NDArray[np.bool_], out: Names
+) -> None:
+    """Copy each name to its place in `out`, if it has one that is missing its name.
+
+    >>> out, missing = empty_names(np.array([4, 3])), np.ones(2, np.bool_)
+    >>> place_names(Names.pack([b"red", b"blue", b"RED"]), np.array([1, 0, 1], np.uint32), missing, out)
+    >>> out.tolist(), missing.tolist()
+    ([b'blue', b'red'], [False, False])
+    """
+    _place_names((names.offsets, names.data), places, missing, (out.offsets, out.data))
+
+
 def _ends(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -135,6 +182,46 @@ def _copy_spans(data, starts, stops, out):  # type: ignore[no-untyped-def]
             at += 1
             j += 1
         at = end
+
+
+@kernel
+def _place_names(names, places, missing, out):  # type: ignore[no-untyped-def]
+    (offsets, data), (out_offsets, out_data) = names, out
+    for i in range(len(places)):
+        place = np.int64(places[i])
+        if place >= len(missing) or not missing[place]:
+            continue
+        missing[place] = False
+        start, at = offsets[i], out_offsets[place]
+        for k in range(min(offsets[i + 1] - start, out_offsets[place + 1] - at)):
+            out_data[at + k] = data[start + k]
+
+
+@kernel
+def _compare_spans(names, which, data, spans, same):  # type: ignore[no-untyped-def]
+    """Compare by words of eight bytes; of a last word, only the bytes that belong to both."""
+    (offsets, named), (starts, stops) = names, spans
+    for i in range(len(which)):
+        if i + 32 < len(which):
+            prefetch(offsets, np.int64(which[i + 32]))
+            if which[i + 16] < len(offsets) - 1:
+                prefetch(named, offsets[which[i + 16]])
+        same[i] = True
+        if which[i] >= len(offsets) - 1:
+            continue
+        j, at, stop = starts[i], offsets[which[i]], stops[i]
+        equal = stop - j == offsets[which[i] + 1] - at
+        while equal and j < stop:
+            if j + 8 <= len(data) and at + 8 <= len(named):
+                beyond = np.uint64(8 * max(j + 8 - stop, 0))
+                equal = (load64(data, j) ^ load64(named, at)) << beyond == np.uint64(0)
+                j += 8
+                at += 8
+            else:
+                equal = data[j] == named[at]
+                j += 1
+                at += 1
+        same[i] = equal
 
 
 @kernel

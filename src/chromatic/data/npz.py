@@ -10,13 +10,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from chromatic.data.batch import Batch, Tokens
+from chromatic.data.batch import Batch, intern
 from chromatic.data.counting import count
-from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.objects import batch_of_matrix
 from chromatic.data.source import read_whole
-from chromatic.errors import MORE_MEMORY, in_file
+from chromatic.errors import MEMORY_RAN_OUT, in_file
 
 MOST_EXPANDED = 1 << 30  # bytes that any file may expand to
 MOST_TIMES = 100  # and how many times its own size a larger one may
@@ -36,7 +35,7 @@ def read_npz(path: str, file: io.BufferedReader) -> Batch:
             labels = arrays.get("labels")
             offsets, text = arrays.get("name_offsets"), arrays.get("name_bytes")
     except MemoryError as error:
-        raise in_file(path, None, f"memory ran out; {MORE_MEMORY}") from error
+        raise in_file(path, None, MEMORY_RAN_OUT) from error
     except Exception as error:  # numpy, scipy and zipfile raise all kinds on files that are damaged
         problem = f"is no npz file of a sparse matrix ({error})".replace("\n", " ")
         raise in_file(path, None, problem) from error
@@ -50,10 +49,10 @@ def read_npz(path: str, file: io.BufferedReader) -> Batch:
     names = _names(offsets, text, n_columns)
     if names is None:
         raise in_file(path, None, f"its names are not {n_columns:,} strings, one a column")
-    hashes = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
-    if len(np.unique(hashes)) < n_columns:
+    ids, tokens = intern(names.data, names.offsets[:-1], names.offsets[1:])
+    if len(tokens.hashes) < n_columns:
         raise in_file(path, None, "two of its columns have one name; expected different ones")
-    return replace(batch, tokens=Tokens(hashes, names))
+    return replace(batch, ids=ids[batch.ids], tokens=tokens)
 
 
 def _check_sizes(data: io.BytesIO) -> None:

@@ -12,6 +12,8 @@ from chromatic.data.batch import Batch, distinct_per_row, intern
 from chromatic.data.names import Names
 from chromatic.errors import InputError
 
+MOST_COLUMNS = 1 << 32  # of a matrix: their numbers are 32-bit features
+
 
 def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
     """Batches of any data in memory that is not a path.
@@ -47,8 +49,8 @@ def batch_of_matrix(matrix: Any) -> Batch:
     matrix = matrix.tocsr()
     if matrix.dtype.kind not in "biuf":
         raise InputError(f"a matrix of type {matrix.dtype}; expected real numbers")
-    if matrix.shape[1] > 1 << 32:
-        raise InputError(f"a matrix of {matrix.shape[1]:,} columns; expected at most 4294967296")
+    if matrix.shape[1] > MOST_COLUMNS:
+        raise InputError(f"a matrix of {matrix.shape[1]:,} columns; expected at most {MOST_COLUMNS}")
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
@@ -102,7 +104,7 @@ def _of_lists(rows: list[Any] | tuple[Any, ...]) -> Batch:
     kinds = set(map(type, tokens))
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         ids, distinct = _integers(tokens), None
-    elif kinds <= {str, bytes, np.str_, np.bytes_}:
+    elif all(issubclass(kind, (str, bytes)) for kind in kinds):
         try:
             packed = Names.pack(t if isinstance(t, bytes) else t.encode() for t in tokens)
         except UnicodeEncodeError as error:

@@ -10,8 +10,9 @@ from typing import Any
 
 from chromatic._threads import ordered_map, thread_count
 from chromatic.data.batch import Batch, LeftOut, check_numeric_columns, have_labels
+from chromatic.data.limit import Limit
 from chromatic.data.rows import Rows
-from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, opened
+from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, most_bytes, opened
 from chromatic.data.text import TEXT_FORMATS, TextReader
 from chromatic.data.vocabulary import Vocabulary, check_limits, learn
 from chromatic.errors import InputError, in_file
@@ -21,6 +22,7 @@ log = logging.getLogger("chromatic")
 
 TABLE_FORMATS = ("parquet", "arrow", "csv", "tsv", "criteo")
 NO_LABEL = ""  # as `label`: a table has none, whatever its columns are called
+HELD = {"npz": 4, "arrow": 4}  # formats that are read as a whole, and the memory for a byte of a file
 FORMATS = (*TEXT_FORMATS, *TABLE_FORMATS, "npz")
 
 
@@ -45,10 +47,12 @@ class Reader:
     format: str | None = None  # one of FORMATS; None: by suffix and content
     features: str = "auto"  # of text: "auto" | "integer" | "string"
     label: str | None = None  # of tables: the label's column; None: "label" where there is one
+    label_needed: bool = True  # whether a table must have the label's column
     on_bad_line: str = "raise"  # of text: "raise" | "skip"
     n_jobs: int | None = None
     chunk_size: int = CHUNK
     progress: Progress | None = None
+    memory: Limit | None = None  # within which a stream is read
 
     def __post_init__(self) -> None:
         _one_of("format", self.format, (None, *FORMATS))
@@ -129,6 +133,9 @@ class Reader:
     def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
         with opened(path, self.progress) as file:
             format = self.format or format_of(path, file.peek(1 << 16)[: 1 << 16])
+            if self.memory is not None and format in HELD and path != "-":
+                held = HELD[format] * os.path.getsize(path)
+                self.memory.check(held, f"{path}: {format}, which is held as a whole,")
             if format == "npz":
                 from chromatic.data.npz import read_npz
 
@@ -139,25 +146,38 @@ class Reader:
                 reader = text_readers.setdefault(
                     format, TextReader(format, self.features, self.on_bad_line)
                 )
-                chunks = chunks_of_lines(path, file, self.chunk_size, lambda: reader.features == "string")
+                most = 4 * self.chunk_size
+                if self.memory is not None:
+                    most = min(most, most_bytes(self.memory, self.threads))
+                chunks = chunks_of_lines(
+                    path,
+                    file,
+                    min(self.chunk_size, most),
+                    lambda: reader.features == "string",
+                    most=most,
+                    memory=self.memory,
+                )
                 yield from reader.batches(chunks, self.threads)
 
-    def _read_tables(self, path: str, file: Any, format: str) -> list[Batch]:
+    def _read_tables(self, path: str, file: Any, format: str) -> Iterator[Batch]:
         from chromatic.data.tables import batch_of_table, label_of, pieces, read_tables
 
         skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
 
         def read(table: Any) -> Batch:
             try:
-                return batch_of_table(table, label_of(table, self.label))
+                return batch_of_table(table, label_of(table, self.label, self.label_needed))
             except InputError as error:
                 raise in_file(path, None, str(error)) from error
 
         tables = pieces(read_tables(path, file, format, skipped))
-        batches = list(ordered_map(read, tables, self.threads))
-        if skipped:
-            batches[-1] = replace(batches[-1], skipped_lines=len(skipped))
-        return batches
+        batch = None
+        for following in ordered_map(read, tables, self.threads):
+            if batch is not None:
+                yield batch
+            batch = following
+        if batch is not None:  # at the end it is known how many lines were skipped
+            yield replace(batch, skipped_lines=len(skipped or ()))
 
 
 def paths_of(data: Any) -> list[str] | None:

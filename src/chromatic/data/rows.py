@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._numba import RANKED, kernel, sort_slice
+
 ROWS_PER_PIECE = 1 << 15
 
 
@@ -57,6 +59,12 @@ class Rows:
         before = np.concatenate(([0], np.cumsum(kept)))
         return replace(self, indptr=before[self.indptr], codes=self.codes[kept])
 
+    def recoded(self, ranks: npt.NDArray[np.uint32]) -> Rows:
+        """Return the rows with ranks[v] in the place of each code v."""
+        codes = ranks[self.codes]
+        _sort_rows(self.indptr, codes, np.empty(RANKED, codes.dtype))
+        return replace(self, codes=codes)
+
     @property
     def average_nnz(self) -> float:
         """Sparse features per row."""
@@ -82,3 +90,9 @@ class Rows:
         if low == high or not (positive | (self.labels == low)).all():
             return None
         return float(positive.mean())
+
+
+@kernel
+def _sort_rows(indptr, codes, spare):  # type: ignore[no-untyped-def]
+    for row in range(len(indptr) - 1):
+        sort_slice(codes, indptr[row], indptr[row + 1], spare, True)

@@ -9,20 +9,24 @@ import gzip
 import io
 import lzma
 import os
+import select
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
+from chromatic._files import is_stream
+from chromatic.data.limit import FOR_KERNELS, Limit
 from chromatic.data.scan import PADDING
 from chromatic.data.text import Buffers, Chunk
 from chromatic.errors import in_file
 
 CHUNK = 4 << 20
 LONGEST_LINE = 1 << 30
+COST = 32  # bytes of memory that reading takes for a byte of text, at most
 MOST_WHOLE = 1 << 32  # bytes of a pipe or an archive that must be held as a whole
 
 Progress = Callable[[int], None]  # told of bytes read, as they lie in the file
@@ -89,33 +93,34 @@ def opened(path: str, progress: Progress | None = None) -> Iterator[io.BufferedR
     said as one `InputError` that names the file.
     """
     with contextlib.ExitStack() as stack:
-        with _errors_of(path):
-            if path == "-":
-                raw = cast(Any, sys.stdin.buffer).raw
-            else:
-                raw = stack.enter_context(open(path, "rb", buffering=0))
-            if progress is not None:
-                raw = _Counted(raw, progress)
-            file = io.BufferedReader(raw, 1 << 20)
-            head = file.peek(8)[:8]
-            if head.startswith(b"\x1f\x8b"):
-                stream: Any = gzip.GzipFile(fileobj=file)
-            elif head.startswith(b"BZh"):
-                stream = bz2.BZ2File(file)
-            elif head.startswith(b"\xfd7zXZ\x00"):
-                stream = lzma.LZMAFile(file)
-            elif head.startswith(b"\x28\xb5\x2f\xfd"):
-                import pyarrow as pa
+        with errors_of(path):
+            raw = _standard_input() if path == "-" else stack.enter_context(open(path, "rb", buffering=0))
+        file: Any = io.BufferedReader(_Filled(path, raw, progress), 1 << 20)
+        head = file.peek(8)[:8]
+        if head.startswith(b"\x1f\x8b"):
+            stream: Any = gzip.GzipFile(fileobj=file)
+        elif head.startswith(b"BZh"):
+            stream = bz2.BZ2File(file)
+        elif head.startswith(b"\xfd7zXZ\x00"):
+            stream = lzma.LZMAFile(file)
+        elif head.startswith(b"\x28\xb5\x2f\xfd"):
+            import pyarrow as pa
 
-                stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
-            else:
-                stream = None
-        with _errors_of(path):
-            yield file if stream is None else io.BufferedReader(_Readable(stream), 1 << 20)
+            stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+        else:
+            stream = None
+        yield file if stream is None else io.BufferedReader(_Filled(path, stream), 1 << 20)
+
+
+def _standard_input() -> io.RawIOBase:
+    if sys.stdin is None:
+        raise in_file("-", None, "standard input is closed; name a file, or pipe rows into the command")
+    return cast(io.RawIOBase, cast(Any, sys.stdin.buffer).raw)
 
 
 @contextlib.contextmanager
-def _errors_of(path: str) -> Iterator[None]:
+def errors_of(path: str) -> Iterator[None]:
+    """Name the file in what goes wrong while it is read; only reading stands within."""
     try:
         yield
     except FileNotFoundError as error:
@@ -132,56 +137,70 @@ def _errors_of(path: str) -> Iterator[None]:
         raise in_file(path, None, f"cannot be read ({error})") from error
 
 
-class _Readable(io.RawIOBase):
-    """Any object with `read` as a raw stream."""
+class _Filled(io.RawIOBase):
+    """A stream that gives all the bytes it is asked for, as long as there are any.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    A pipe gives what is in it at the moment: formats are told by how a file begins, and one byte of it
+    tells nothing. The end is final, also on a terminal.
+    """
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Counted(io.RawIOBase):
-    """A raw stream that tells how many bytes were read from it."""
-
-    def __init__(self, raw: io.RawIOBase, progress: Progress) -> None:
-        self._raw = raw
-        self._progress = progress
+    def __init__(self, path: str, file: Any, progress: Progress | None = None) -> None:
+        self._path, self._file, self._progress = path, file, progress
+        self._ended = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = cast(int, self._raw.readinto(buffer)) or 0
-        self._progress(count)
-        return count
+        filled, room = 0, memoryview(buffer)
+        with errors_of(self._path):
+            while filled < len(room) and not self._ended:
+                count = self._file.readinto(room[filled:])
+                if count is None:  # nothing is there yet, and the other end asked not to wait
+                    select.select([self._file], [], [])
+                    continue
+                filled, self._ended = filled + count, count == 0
+        if self._progress is not None:
+            self._progress(filled)
+        return filled
 
 
 def total_size(paths: list[str]) -> int | None:
     """How many bytes will be read, as they lie in the files; None where that is unknown."""
     try:
-        return sum(os.stat(path).st_size for path in paths) if "-" not in paths else None
+        return None if any(map(is_stream, paths)) else sum(os.stat(path).st_size for path in paths)
     except OSError:
         return None
 
 
-def chunks_of_lines(
-    path: str, file: io.BufferedReader, size: int = CHUNK, grow: Callable[[], bool] = lambda: False
-) -> Iterator[Chunk]:
-    """Cut a file into chunks of whole lines of about `size` bytes; a line may be longer.
+def at_once(threads: int) -> int:
+    """How many chunks, or blocks of a file, are in memory at once: one is read and one written beside."""
+    return threads + 2
 
-    Where they may grow, a chunk is a quarter of what came before, from size to four times that: the
-    distinct strings of a chunk are gathered, and chunks share most of them.
+
+def most_bytes(memory: Limit, threads: int) -> int:
+    """How large a chunk may be, so that memory holds all that are there at once."""
+    return max(1 << 16, (memory.left() - FOR_KERNELS) // (COST * at_once(threads)))
+
+
+def chunks_of_lines(
+    path: str,
+    file: io.BufferedReader,
+    size: int = CHUNK,
+    grow: Callable[[], bool] = lambda: False,
+    *,
+    most: int | None = None,
+    memory: Limit | None = None,
+) -> Iterator[Chunk]:
+    """Cut a file into chunks of whole lines of about `size` bytes; a line may be longer, as memory allows.
+
+    Where they may grow, a chunk is a quarter of what came before, from size to four times that, or `most`:
+    the distinct strings of a chunk are gathered, and chunks share most of them.
     """
     rest = file.read(3)
     rest = b"" if rest == b"\xef\xbb\xbf" else rest  # a byte order mark is no text
     room = smallest = max(size, 64)
+    most = 4 * smallest if most is None else max(most, smallest)
     before = 0
     buffers = Buffers()
     while True:
@@ -194,6 +213,8 @@ def chunks_of_lines(
             if not count:
                 break
             filled += count
+        if memory is not None and filled > most:
+            _check_line(path, file, view[:filled], memory)
         if filled < room:  # the end of the file
             if filled:
                 if buffer[filled - 1] != 10:
@@ -205,13 +226,35 @@ def chunks_of_lines(
         rest = bytes(view[cut:filled])
         if cut:
             before += cut
-            target = min(max(smallest, before // 4), 4 * smallest) if grow() else smallest
+            target = min(max(smallest, before // 4), most) if grow() else smallest
             room = max(target, 2 * len(rest))
             yield Chunk(path, _padded(buffer, cut), buffer, buffers)
         else:
             room *= 2
             if room > LONGEST_LINE:
                 raise in_file(path, None, "a line is longer than 1 GiB; is this a text file?")
+
+
+def _check_line(path: str, file: io.BufferedReader, text: memoryview, memory: Limit) -> None:
+    """Refuse a long line that memory will not hold; read on to its end, to say how much it needs."""
+    size, words, held = len(text), _count_words(text), 2 * len(text)
+    if _bytes_of_line(size, words) - held <= memory.left():
+        return
+    ended = text[-1] == 10
+    while not ended and (piece := file.readline(1 << 20)):
+        size, words, ended = size + len(piece), words + _count_words(memoryview(piece)), piece[-1] == 10
+    needed = _bytes_of_line(size, words) - held
+    memory.check(needed, f"{path}: a line of {size:,} bytes", needed + needed // 4)
+
+
+def _count_words(text: memoryview) -> int:
+    pieces = (bytes(text[at : at + 65536]) for at in range(0, len(text), 65536))
+    return sum(piece.count(b" ") + piece.count(b"\t") for piece in pieces)
+
+
+def _bytes_of_line(size: int, words: int) -> int:
+    """The memory that a line takes: its text some times, and what tells its words apart."""
+    return 5 * size + 130 * words
 
 
 def read_whole(path: str, file: io.BufferedReader) -> io.BytesIO:

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._files import replacing, scratch_folder
+from chromatic._files import is_stream, replacing, scratch_folder
 from chromatic._threads import ordered_map
-from chromatic.data.batch import Batch, LeftOut, Tokens
-from chromatic.data.blocks import Arrays, Blocks
+from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.blocks import Blocks
 from chromatic.data.counting import Extent, count
-from chromatic.data.limit import MemoryLimit
-from chromatic.data.names import Names
+from chromatic.data.limit import Limit, MemoryLimit
+from chromatic.data.needed import bytes_of_blocks, checked_extent
+from chromatic.data.packing import arrays_of, batch_of, indptr_of
 from chromatic.data.reader import Reader
 from chromatic.data.rows import Rows
+from chromatic.data.values import ValueBins, learn_bins
 from chromatic.data.vocabulary import Vocabulary, check_limits, of_counts
 from chromatic.errors import InputError
 from chromatic.parameters import DEFAULTS
@@ -54,7 +56,7 @@ class StoredBatches:
                 Path(self.blocks.path).with_name("index.json").unlink(missing_ok=True)
                 raise
             yield replace(
-                _batch_of(arrays),
+                batch_of(arrays),
                 numeric_names=self.numeric_names,
                 field_names=self.field_names,
                 skipped_lines=facts["skipped"],
@@ -65,6 +67,11 @@ class StoredBatches:
     @property
     def left_out(self) -> LeftOut:
         return LeftOut(*(self.blocks.total(fact) for fact in ("skipped", "ignored", "missing")))
+
+    @property
+    def have_values(self) -> bool:
+        """Whether any feature has a value other than 1."""
+        return any(block["arrays"]["value_at"][1] != [0] for block in self.blocks.index)
 
     @property
     def n_rows(self) -> int:
@@ -81,6 +88,13 @@ class StoredRows:
     n_dense: int
     vocabulary: int  # the fingerprint of the vocabulary that codes the rows
     memory: MemoryLimit
+    ranks: npt.NDArray[np.uint32] | None = None  # of features in another order, to be their codes
+
+    def in_order(self, features: npt.NDArray[np.int64]) -> StoredRows:
+        """The rows with features coded by their place in this order; each pass codes them anew."""
+        ranks = np.empty(self.n_features, np.uint32)
+        ranks[features] = np.arange(self.n_features, dtype=np.uint32)
+        return replace(self, counts=self.counts[features], ranks=ranks)
 
     @property
     def n_features(self) -> int:
@@ -99,6 +113,17 @@ class StoredRows:
         return self.blocks.largest("largest")
 
     @property
+    def average_nnz(self) -> float:
+        """Sparse features per row."""
+        return self.n_entries / self.n_rows if self.n_rows else 0.0
+
+    @property
+    def pairs_per_row(self) -> float:
+        """Pairs of sparse features that share a row, a row."""
+        pairs = sum(piece.pairs_per_row * piece.n_rows for _, piece in self.pieces())
+        return pairs / self.n_rows if self.n_rows else 0.0
+
+    @property
     def elided_values(self) -> int:
         return self.blocks.total("elided")
 
@@ -108,19 +133,16 @@ class StoredRows:
         for i in range(len(self.blocks)):
             arrays = self.blocks.read(i)
             stop = start + len(arrays["lengths"])
-            labels = None if self.labels is None else self.labels[start:stop]
-            indptr = _indptr(arrays["lengths"])
-            yield (
-                start,
-                Rows(
-                    indptr=indptr,
-                    codes=arrays["codes"],
-                    labels=labels,
-                    dense=arrays["dense"],
-                    n_features=self.n_features,
-                    vocabulary=self.vocabulary,
-                ),
+            rows = Rows(
+                indptr=indptr_of(arrays["lengths"]),
+                codes=arrays["codes"],
+                labels=None if self.labels is None else self.labels[start:stop],
+                dense=arrays["dense"],
+                n_features=self.n_features,
+                vocabulary=self.vocabulary,
+                elided_values=self.blocks.index[i]["elided"],
             )
+            yield start, rows if self.ranks is None else rows.recoded(self.ranks)
             start = stop
 
     def load(self) -> Rows:
@@ -136,7 +158,7 @@ class StoredRows:
             codes[at : at + len(piece.codes)] = piece.codes
             at += len(piece.codes)
         return Rows(
-            indptr=_indptr(lengths),
+            indptr=indptr_of(lengths),
             codes=codes,
             labels=self.labels,
             dense=dense,
@@ -162,39 +184,67 @@ def read_stored(
     *,
     dense_threshold: float = DEFAULTS.dense_threshold,
     min_count: int = DEFAULTS.min_count,
+    distinct_values: bool = False,
     keep_names: bool = True,
     keep_fields: bool = False,
+    later: Callable[[int], int] = lambda n_features: 0,
 ) -> StoredDataset:
-    """Read and code files as `Reader.read` does, from disk to disk."""
+    """Read and code files as `Reader.read` does, from disk to disk.
+
+    `later` tells what the steps after this one need for so many features, beside the vocabulary.
+    """
     check_limits(dense_threshold, min_count)
-    batches = parse(reader, paths, memory.cache)
-    vocabulary = _learn(
-        batches,
+    return learn_stored(
+        parse(replace(reader, memory=memory), paths, memory.cache),
+        memory,
+        later=later,
         dense_threshold=dense_threshold,
         min_count=min_count,
+        distinct_values=distinct_values,
         keep_names=keep_names,
-        keep_fields=keep_fields or reader.format == "criteo",
+        keep_fields=keep_fields or reader.keeps_fields,
         threads=reader.threads,
     )
-    rows = _code(batches, vocabulary, memory, reader.threads)
-    return StoredDataset(rows, vocabulary, batches.left_out)
+
+
+def learn_stored(
+    batches: StoredBatches,
+    memory: MemoryLimit,
+    *,
+    dense_threshold: float = DEFAULTS.dense_threshold,
+    min_count: int = DEFAULTS.min_count,
+    distinct_values: bool = False,
+    later: Callable[[int], int] = lambda n_features: 0,
+    threads: int = 1,
+    **options: Any,
+) -> StoredDataset:
+    """The vocabulary of stored batches and the rows that it codes, as `learn` finds them."""
+    extent, bins = checked_extent(batches, memory, threads, later), None
+    if distinct_values and batches.have_values:
+        bins = learn_bins(batches, dense_threshold, memory=memory)
+        extent = replace(extent, integers=False)  # a value and its feature have a name
+    options |= {"dense_threshold": dense_threshold, "min_count": min_count, "threads": threads}
+    vocabulary = _learn(batches, bins, extent=extent, **options)
+    rows = code(batches, vocabulary, memory, threads)
+    without_tables = replace(vocabulary)  # that coding made, and that will be made anew if need be
+    return StoredDataset(rows, without_tables, batches.left_out)
 
 
 def parse(reader: Reader, paths: list[str], folder: Path) -> StoredBatches:
     """The batches of files, from the folder where they are there already, else parsed into it.
 
-    Standard input is never found again.
+    Standard input and other pipes are read once, and never found again.
     """
     reading = [reader.format, reader.features, reader.label, reader.on_bad_line]
     asked = [VERSION, [os.path.abspath(path) for path in paths], reading]
     place = folder / hashlib.blake2b(json.dumps(asked).encode(), digest_size=12).hexdigest()
-    files = [_facts_of(path) for path in paths] if "-" not in paths else None
+    files = None if any(map(is_stream, paths)) else [_facts_of(path) for path in paths]
     cached = _reuse(place, files) if files is not None else None
-    if cached is not None:
+    if cached is not None and (reader.memory is None or _fits(cached, reader.memory, reader.threads)):
         log.info("the rows of %s are taken from the cache, %s", ", ".join(paths), place)
         return cached
     with scratch_folder(folder) as scratch:
-        stored = _write(reader.stream(paths), scratch / "batches")
+        stored = store(reader.stream(paths), scratch / "batches")
         facts = {
             "files": files,
             "size": os.path.getsize(scratch / "batches"),
@@ -235,14 +285,15 @@ def _reuse(place: Path, files: list[Any]) -> StoredBatches | None:
         return None
 
 
-def _write(batches: Iterator[Batch], path: Path) -> StoredBatches:
+def store(batches: Iterable[Batch], path: Path) -> StoredBatches:
+    """Write batches to a file, one by one."""
     blocks = Blocks(path)
     numeric_names: tuple[bytes, ...] = ()
     field_names: tuple[bytes, ...] = ()
     for batch in batches:
         numeric_names, field_names = batch.numeric_names, batch.field_names
         blocks.append(
-            _arrays_of(batch),
+            arrays_of(batch),
             rows=batch.n_rows,
             entries=len(batch.ids),
             names=int(batch.has_names),
@@ -254,29 +305,56 @@ def _write(batches: Iterator[Batch], path: Path) -> StoredBatches:
     return StoredBatches(blocks, numeric_names, field_names)
 
 
-def _learn(batches: StoredBatches, *, keep_fields: bool, **options: Any) -> Vocabulary:
-    """The vocabulary of batches, as `learn` finds it."""
-    blocks = batches.blocks
-    integers = not blocks.total("names")
-    extent = Extent(integers, blocks.largest("largest"), blocks.total("entries"))
-    counted = count(batches, extent=extent)
+def _fits(batches: StoredBatches, memory: Limit, threads: int) -> bool:
+    """Whether blocks that were made with more memory can be read with this."""
+    return bytes_of_blocks(batches, threads) <= max(0, memory.left() // 2)
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """Batches whose values are features, as often as one goes over them."""
+
+    batches: StoredBatches
+    bins: ValueBins
+
+    def __iter__(self) -> Iterator[Batch]:
+        return map(self.bins.apply, self.batches)
+
+
+def _learn(
+    batches: StoredBatches,
+    bins: ValueBins | None,
+    *,
+    extent: Extent,
+    keep_fields: bool = False,
+    **options: Any,
+) -> Vocabulary:
+    """The vocabulary of batches; with bins, values are features of their own."""
     vocabulary, _, _ = of_counts(
-        counted,
-        integers=integers,
+        count(batches if bins is None else _Binned(batches, bins), extent=extent),
+        integers=extent.integers,
         n_rows=batches.n_rows,
         keep_fields=keep_fields,
         numeric_names=batches.numeric_names,
         **options,
     )
-    return replace(vocabulary, field_names=batches.field_names if keep_fields else ())
+    return replace(vocabulary, bins=bins, field_names=batches.field_names if keep_fields else ())
 
 
-def _code(batches: StoredBatches, vocabulary: Vocabulary, memory: MemoryLimit, threads: int) -> StoredRows:
-    """The rows of batches by a vocabulary."""
-    coded, start = Blocks(memory.scratch / "rows"), 0
-    labels = np.empty(batches.n_rows)
-    labelled = False
-    for rows in ordered_map(lambda batch: vocabulary.encode([batch]), batches, threads):
+def code(
+    batches: StoredBatches, vocabulary: Vocabulary, memory: MemoryLimit, threads: int, name: str = "rows"
+) -> StoredRows:
+    """The rows of batches by a vocabulary, in a file of that name in the scratch folder."""
+    pieces = ordered_map(lambda batch: vocabulary.encode([batch]), batches, threads)
+    return store_rows(pieces, batches.n_rows, vocabulary, memory, memory.scratch / name)
+
+
+def store_rows(
+    pieces: Iterable[Rows], n_rows: int, vocabulary: Vocabulary, memory: MemoryLimit, path: str | Path
+) -> StoredRows:
+    """Write rows that a vocabulary codes to a file, some at a time."""
+    coded, labels, start, labelled = Blocks(path), np.empty(n_rows), 0, False
+    for rows in pieces:
         lengths = np.diff(rows.indptr).astype(np.uint32)
         coded.append(
             {"lengths": lengths, "codes": rows.codes, "dense": rows.dense},
@@ -297,58 +375,3 @@ def _code(batches: StoredBatches, vocabulary: Vocabulary, memory: MemoryLimit, t
         vocabulary=vocabulary.fingerprint,
         memory=memory,
     )
-
-
-def _indptr(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    indptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr
-
-
-def _arrays_of(batch: Batch) -> Arrays:
-    arrays: Arrays = {
-        "lengths": np.diff(batch.indptr).astype(np.uint32),
-        "ids": batch.ids,
-        "value_at": batch.value_at,
-        "values": batch.values,
-    }
-    if batch.labels is not None:
-        arrays["labels"] = _narrow(batch.labels)
-    if batch.numeric is not None:
-        arrays["numeric"] = batch.numeric
-    if batch.tokens is not None:
-        tokens = batch.tokens
-        arrays["hashes"] = tokens.hashes
-        if tokens.names is not None:
-            arrays["name_offsets"], arrays["name_bytes"] = tokens.names.offsets, tokens.names.data
-        if tokens.integers is not None:
-            arrays["integers"] = tokens.integers
-        if tokens.fields is not None:
-            arrays["fields"] = tokens.fields
-    return arrays
-
-
-def _batch_of(arrays: Arrays) -> Batch:
-    tokens, labels = None, arrays.get("labels")
-    if "hashes" in arrays:
-        names = None
-        if "name_offsets" in arrays:
-            names = Names(arrays["name_offsets"], arrays["name_bytes"])
-        tokens = Tokens(arrays["hashes"], names, arrays.get("integers"), arrays.get("fields"))
-    return Batch(
-        indptr=_indptr(arrays["lengths"]),
-        ids=arrays["ids"],
-        labels=None if labels is None else labels.astype(np.float64),
-        value_at=arrays["value_at"],
-        values=arrays["values"],
-        tokens=tokens,
-        numeric=arrays.get("numeric"),
-    )
-
-
-def _narrow(labels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """A byte a label where that gives back the very same numbers."""
-    with np.errstate(invalid="ignore"):
-        narrow = labels.astype(np.int8)
-    same = narrow.astype(np.float64).view(np.int64) == labels.view(np.int64)
-    return narrow if same.all() else labels

@@ -17,10 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chromatic._files import is_stream
 from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row, intern
 from chromatic.data.names import Names
-from chromatic.data.source import read_whole
-from chromatic.errors import MORE_MEMORY, InputError, in_file
+from chromatic.data.source import errors_of, read_whole
+from chromatic.errors import MEMORY_RAN_OUT, InputError, in_file
 
 ROWS_PER_BATCH = 1 << 16
 CRITEO = ["label"] + [f"I{i}" for i in range(1, 14)] + [f"C{i}" for i in range(1, 27)]
@@ -34,20 +35,19 @@ def read_tables(
     Bad lines of CSV are added to `skipped`, where it is given, and are an error where it is not.
     """
     try:
-        if format == "parquet":
-            import pyarrow.parquet as pq
+        with errors_of(path):
+            if format == "parquet":
+                import pyarrow.parquet as pq
 
-            parquet = pq.ParquetFile(_seekable(path, file))
-            for batch in parquet.iter_batches(ROWS_PER_BATCH):
-                yield _whole(pa.Table.from_batches([batch]))
-        elif format == "arrow":
-            yield _whole(_read_arrow(path, file))
-        else:
-            yield from map(_whole, _read_csv(file, format, skipped))
+                parquet = pq.ParquetFile(_seekable(path, file))
+                for batch in parquet.iter_batches(ROWS_PER_BATCH):
+                    yield _whole(pa.Table.from_batches([batch]))
+            elif format == "arrow":
+                yield _whole(_read_arrow(path, file))
+            else:
+                yield from map(_whole, _read_csv(file, format, skipped))
     except MemoryError as error:  # also where a small file says that it is large
-        raise in_file(
-            path, None, f"memory ran out; {MORE_MEMORY}, or check that the file is whole"
-        ) from error
+        raise in_file(path, None, f"{MEMORY_RAN_OUT}, or check that the file is whole") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise in_file(path, None, f"is not well-formed {format} ({error})".replace("\n", " ")) from error
 
@@ -63,7 +63,7 @@ def _whole(table: pa.Table) -> pa.Table:
 def _seekable(path: str, file: io.BufferedReader) -> Any:
     """Arrow seeks in its files: take the file itself, unless it is a pipe or compressed."""
     raw_magic = file.peek(6)[:6]
-    if path != "-":
+    if not is_stream(path):
         with open(path, "rb") as raw:
             if raw.read(6) == raw_magic:
                 return pa.OSFile(path)
@@ -105,13 +105,18 @@ def pieces(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
             yield table.slice(start, ROWS_PER_BATCH)
 
 
-def label_of(table: pa.Table, label: str | None) -> str | None:
-    """The column of the label: the one asked for, else `label` where there is one; "" asks for none."""
+def label_of(table: pa.Table, label: str | None, needed: bool = True) -> str | None:
+    """The column of the label: the one asked for, else `label` where there is one; "" asks for none.
+
+    Where it is not `needed`, a table may lack the one asked for.
+    """
     if label == "":
         return None
     if label is None:
         return "label" if "label" in table.column_names else None
     if label not in table.column_names:
+        if not needed:
+            return None
         columns = ", ".join(table.column_names)
         raise InputError(f"there is no column {label!r} for the label; the columns are {columns}")
     return label

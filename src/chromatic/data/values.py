@@ -6,6 +6,7 @@ with few distinct values becomes `feature=value`; one with more is cut at quanti
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
-from chromatic._threads import ordered_map
-from chromatic.data.batch import Batch, Tokens
-from chromatic.data.counting import count
-from chromatic.data.hashing import MISSING, HashIndex, hash_spans
+from chromatic.data.batch import Batch, distinct_per_row, intern
+from chromatic.data.counting import Extent, count
+from chromatic.data.hashing import MISSING, HashIndex
+from chromatic.data.limit import MemoryLimit
 from chromatic.data.names import Names
 
 MOST_BINS = 16
+BYTES_PER_VALUE = 64  # with what sorting them takes
+EXTENT = Extent(integers=False, largest=0, entries=0)  # of batches whose features have names
 
 
 @dataclass(frozen=True)
@@ -55,46 +58,81 @@ class ValueBins:
             of_token = np.empty(len(used), np.int32)
             of_token[position] = fields[batch.ids[binned]]
             fields = np.concatenate((fields, of_token))
-        joined = Tokens(
-            np.concatenate((tokens.hashes, self._bin_hashes[used])),
-            Names.concatenate([names, self.names.take(used)]),
-            fields=fields,
-        )
-        return batch.with_features(batch.indptr, ids, joined, values)
+        joined = Names.concatenate([names, self.names.take(used)])
+        # what a row calls `feature=value` itself is the same feature
+        numbers, distinct = intern(joined.data, joined.offsets[:-1], joined.offsets[1:], fields)
+        return distinct_per_row(batch.with_features(batch.indptr, numbers[ids], distinct, values))
 
     @cached_property
     def _index(self) -> HashIndex:
-        index = HashIndex(len(self.hashes))
-        index.add(self.hashes)
-        return index
-
-    @cached_property
-    def _bin_hashes(self) -> npt.NDArray[np.uint64]:
-        return hash_spans(self.names.data, self.names.offsets[:-1], self.names.offsets[1:])
+        return HashIndex.of(self.hashes)
 
 
-def learn_bins(batches: list[Batch], dense_threshold: float, threads: int) -> ValueBins:
-    """The bins of the sparse features that have a value other than 1 anywhere."""
-    batches[:] = ordered_map(Batch.with_names, batches, threads)
-    counted = count(batches, threads)
-    n_rows = sum(batch.n_rows for batch in batches)
-    numbers = np.arange(len(counted.counts), dtype=np.uint32)
-    of_batch = [*map(counted.by_batch(numbers), range(len(batches)))]
-    valued = np.zeros(len(counted.counts), np.bool_)
-    for batch, number in zip(batches, of_batch, strict=True):
+def learn_bins(
+    batches: Iterable[Batch], dense_threshold: float, threads: int = 1, memory: MemoryLimit | None = None
+) -> ValueBins:
+    """The bins of the sparse features that have a value other than 1 anywhere.
+
+    Batches are read several times. With a limit of memory, values are cut some features at a time: each
+    time another pass over the batches collects them.
+    """
+    counted = count(batches, threads, EXTENT)
+    index = HashIndex(len(counted.keys))
+    index.add(counted.keys)
+    n_rows, valued = 0, np.zeros(len(counted.counts), np.bool_)
+    for batch, number in _numbered(batches, index):
+        n_rows += batch.n_rows
         valued[number[batch.ids[batch.value_at]]] = True
     valued &= counted.counts <= dense_threshold * n_rows
-    which, values = [], []
-    for batch, number in zip(batches, of_batch, strict=True):
+    features = np.flatnonzero(valued)
+    ends, edges, exact = [np.zeros(1, np.int64)], [], []
+    for some in _parts(counted.counts[features], memory):
+        cut = _cut(*_values_of(batches, index, features[some]), features[some])
+        ends.append(cut[0][1:] + ends[-1][-1])
+        edges.append(cut[1])
+        exact.append(cut[2])
+    starts, cuts = np.concatenate(ends), np.concatenate([np.empty(0), *edges])
+    names = _bin_names(
+        counted.names(features), starts, cuts, np.concatenate([np.empty(0, np.bool_), *exact])
+    )
+    return ValueBins(counted.keys[features], starts, cuts, names)
+
+
+def _numbered(batches: Iterable[Batch], index: HashIndex) -> Iterator[tuple[Batch, Any]]:
+    """Yield batches, each with the numbers of its features."""
+    for batch in batches:
+        batch = batch.with_names()
+        assert batch.tokens is not None
+        yield batch, index.find(batch.tokens.hashes)
+
+
+def _parts(counts: Any, memory: MemoryLimit | None) -> Iterator[slice]:
+    """Yield slices of features whose values fit the memory that is left."""
+    if memory is None:
+        yield slice(0, len(counts))
+        return
+    sums, start = np.concatenate(([0], np.cumsum(counts))), 0
+    while start < len(counts):
+        room = max(memory.left() // 2, 0) // BYTES_PER_VALUE
+        stop = int(np.searchsorted(sums, sums[start] + room, side="right")) - 1
+        if stop <= start:
+            memory.check(2 * BYTES_PER_VALUE * int(counts[start]), "cutting the values of a feature")
+            stop = start + 1
+        yield slice(start, stop)
+        start = stop
+
+
+def _values_of(batches: Iterable[Batch], index: HashIndex, features: Any) -> tuple[Any, Any]:
+    """Return all values of some features, and the features that they are of."""
+    wanted = np.zeros(len(index), np.bool_)
+    wanted[features] = True
+    which, values = [np.empty(0, np.uint32)], [np.empty(0)]
+    for batch, number in _numbered(batches, index):
         of_ids = number[batch.ids]
-        here = valued[of_ids]
+        here = wanted[of_ids]
         which.append(of_ids[here])
         values.append(batch.all_values()[here])
-    features = np.flatnonzero(valued)
-    starts, edges, exact = _cut(np.concatenate(which), np.concatenate(values), features)
-    return ValueBins(
-        counted.keys[features], starts, edges, _bin_names(counted.names(features), starts, edges, exact)
-    )
+    return np.concatenate(which), np.concatenate(values)
 
 
 def _cut(which: Any, values: Any, features: Any) -> tuple[Any, Any, Any]:

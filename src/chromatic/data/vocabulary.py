@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from chromatic._numba import RANKED, kernel, prefetch, rank_into, sort_slice
 from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
-from chromatic.data.counting import Counted, Extent, count, is_narrow
-from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, hash_spans, mix_integers
+from chromatic.data.counting import Counted, Extent, by_descending_count, count, is_narrow
+from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.values import ValueBins, learn_bins
@@ -34,6 +34,7 @@ class Vocabulary:
     A feature's key is its value where features are integers, else its 64-bit hash. `keys`, `counts`,
     `names` and `fields` are of the sparse features in the order of their codes. The dense columns are
     the numeric columns of a table, then the features that are in more than `dense_threshold` of the rows.
+    Unused ones are read too and make no column, as the budget has no room for them (`data.dense`).
     """
 
     integers: bool
@@ -47,6 +48,8 @@ class Vocabulary:
     fields: npt.NDArray[np.int32] | None = None  # the scalar column of each feature, or NO_FIELD
     field_names: tuple[bytes, ...] = ()
     bins: ValueBins | None = None  # where each value of a sparse feature is a feature of its own
+    unused_keys: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint32))
+    unused_names: tuple[bytes, ...] = ()  # of all unused dense columns, the numeric ones first
 
     def __len__(self) -> int:
         """The number of sparse features."""
@@ -56,6 +59,21 @@ class Vocabulary:
     def numeric_names(self) -> tuple[bytes, ...]:
         """The dense columns that were numeric columns of a table."""
         return self.dense_names[: len(self.dense_names) - len(self.dense_keys)]
+
+    @cached_property
+    def names_of_dense(self) -> Names:
+        """The names of the dense features, without the numeric columns."""
+        return Names.pack(self.dense_names[len(self.numeric_names) :])
+
+    @property
+    def unused_numeric(self) -> tuple[bytes, ...]:
+        """The numeric columns of a table that make no column."""
+        return self.unused_names[: len(self.unused_names) - len(self.unused_keys)]
+
+    @property
+    def kind_in(self) -> bool | None:
+        """Whether rows have integers; None: either, as bins of values are known by names only."""
+        return self.integers if self.bins is None else None
 
     @property
     def hashes(self) -> npt.NDArray[np.uint64]:
@@ -68,6 +86,10 @@ class Vocabulary:
             return b"%d" % self.keys[code]
         return self.names[code] if self.names is not None else b"#%016x" % self.keys[code]
 
+    def text(self, code: int) -> str:
+        """The name as text, whatever its bytes are."""
+        return self.name(code).decode("utf-8", "backslashreplace")
+
     @cached_property
     def fingerprint(self) -> int:
         """A hash of the sparse features in their order: two vocabularies with one hash code alike."""
@@ -79,13 +101,15 @@ class Vocabulary:
         The list of batches is emptied on the way, and their memory is used again.
         """
         for i, batch in enumerate(batches):
+            batch = batches[i] = batch.without_columns(self.unused_numeric)
             check_numeric_columns(batch.numeric_names, self.numeric_names)
             if self.bins is not None:
-                batches[i] = self.bins.apply(batch)
+                batch = self.bins.apply(batch)
             elif not self.integers:
-                batches[i] = batch.with_names()
+                batch = batch.with_names()
             elif self._table is None:
-                batches[i] = batch.with_tokens()
+                batch = batch.with_tokens()
+            batches[i] = batch.by_hash() if self.names is None and not self.integers else batch
         slots = list(ordered_map(self._slots, batches, threads))
         return _encode(self, batches, slots.__getitem__, threads)
 
@@ -95,27 +119,39 @@ class Vocabulary:
             return self._table
         if self.integers and batch.tokens.names is not None:
             return self.find(batch.tokens.names)
-        return self._index.find(batch.tokens.hashes)
+        slots = self._index.find(batch.tokens.hashes)
+        return slots if batch.tokens.names is None else self._named(slots, batch.tokens.names)
+
+    def _named(self, slots: Slots, names: Names) -> Slots:
+        """Make a name MISSING that only has the hash of a known one, where the known names were kept."""
+        if self.names is None:
+            return slots
+        spans = names.data, names.offsets[:-1], names.offsets[1:]
+        same = self.names.are(slots, *spans)
+        if len(self.dense_keys):
+            same &= self.names_of_dense.are(slots - np.uint32(len(self)), *spans)
+        return np.where(same, slots, MISSING)
 
     def find(self, names: Names) -> Slots:
-        """The code of each name; dense features have the numbers after the codes, others MISSING."""
-        starts, stops = names.offsets[:-1], names.offsets[1:]
+        """The code of each name; dense features have the numbers after the codes, unknown ones MISSING."""
         if not self.integers:
-            return self._index.find(hash_spans(names.data, starts, stops))
-        values, valid = integers_of_spans(names.data, starts, stops)
+            return self._named(self._index.find(names.hashes()), names)
+        values, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
         return np.where(valid, self._index.find(mix_integers(values)), MISSING)
+
+    @property
+    def _all_keys(self) -> npt.NDArray[Any]:
+        return np.concatenate((self.keys, self.dense_keys, self.unused_keys.astype(self.keys.dtype)))
 
     @cached_property
     def _index(self) -> HashIndex:
-        keys = np.concatenate((self.keys, self.dense_keys))
-        index = HashIndex(len(keys))
-        index.add(mix_integers(keys) if self.integers else keys)
-        return index
+        keys = self._all_keys
+        return HashIndex.of(mix_integers(keys) if self.integers else keys)
 
     @cached_property
     def _table(self) -> Slots | None:
         """The slot of every integer up to the largest, where they lie close enough together."""
-        keys = np.concatenate((self.keys, self.dense_keys))
+        keys = self._all_keys
         if not self.integers or not is_narrow(int(keys.max(initial=0)), 8 * len(keys)):
             return None
         table = np.full(int(keys.max(initial=0)) + 1, MISSING, np.uint32)
@@ -147,6 +183,7 @@ def learn(
         check_numeric_columns(batch.numeric_names, batches[0].numeric_names)
     bins = None
     if distinct_values and any(len(batch.value_at) for batch in batches):
+        batches[:] = ordered_map(Batch.with_names, batches, threads)
         bins = learn_bins(batches, dense_threshold, threads)
         batches[:] = ordered_map(bins.apply, batches, threads)
     extent = Extent.of(batches)
@@ -188,13 +225,15 @@ def of_counts(
     log.info(
         "vocabulary: %s sparse and %d dense features", f"{len(sparse):,}", len(dense) + len(numeric_names)
     )
+    named = sparse if keep_names and not integers else sparse[:0]
+    names = counted.names(np.concatenate((named, dense)), threads)
     vocabulary = Vocabulary(
         integers=integers,
         keys=counted.keys[sparse],
         counts=counted.counts[sparse],
-        names=counted.names(sparse, threads) if keep_names and not integers else None,
+        names=names.part(0, len(named)) if keep_names and not integers else None,
         dense_keys=counted.keys[dense],
-        dense_names=numeric_names + tuple(counted.names(dense).tolist()),
+        dense_names=numeric_names + tuple(names.part(len(named), len(names)).tolist()),
         n_rows=n_rows,
         dropped_features=dropped,
         fields=counted.fields[sparse] if keep_fields and counted.fields is not None else None,
@@ -233,7 +272,7 @@ def _split(
     counted: Counted, dense_above: float, min_count: int, keep_fields: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
     """The sparse features and the dense ones, by descending count, and how many are too rare."""
-    order = _by_descending_count(counted.counts)
+    order = by_descending_count(counted.counts)
     descending = -counted.counts[order]
     n_present = int(np.searchsorted(descending, 0))
     n_kept = int(np.searchsorted(descending, -min_count, side="right"))
@@ -244,16 +283,6 @@ def _split(
         sparse = np.concatenate((frequent[of_field], sparse))
         frequent = frequent[~of_field]
     return sparse, frequent, n_present - len(sparse) - len(frequent)
-
-
-def _by_descending_count(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """A stable order: a counting sort, with the few large counts sorted by comparison."""
-    limit = 1 << 16
-    order = np.empty(len(counts), np.int64)
-    n_large = _counting_sort(counts, np.zeros(limit + 2, np.int64), order)
-    large = order[:n_large]
-    order[:n_large] = large[np.argsort(-counts[large], kind="stable")]
-    return order
 
 
 def _encode(
@@ -318,21 +347,6 @@ def _dense_type(batches: list[Batch]) -> type[np.float32] | type[np.float64]:
 
 
 @kernel
-def _counting_sort(counts, places, order):  # type: ignore[no-untyped-def]
-    """Positions by descending min(count, limit), equal ones in their order; how many reach it."""
-    limit = len(places) - 2
-    for i in range(len(counts)):
-        places[limit - min(counts[i], limit) + 1] += 1
-    for j in range(1, len(places)):
-        places[j] += places[j - 1]
-    for i in range(len(counts)):
-        j = limit - min(counts[i], limit)
-        order[places[j]] = i
-        places[j] += 1
-    return places[0]
-
-
-@kernel
 def _encode_rows(csr, valued, slots_of, spare, out):  # type: ignore[no-untyped-def]
     """Overwrite ids by the codes of sparse features, ascending within a row; write values of dense ones.
 
@@ -364,7 +378,7 @@ def _encode_rows(csr, valued, slots_of, spare, out):  # type: ignore[no-untyped-
             elif slot == MISSING:
                 unseen[row] += np.uint32(1)
                 totals[2] += 1
-            else:
+            elif np.int64(slot) - n_sparse < dense.shape[1]:  # those after them are unused
                 dense[row, np.int64(slot) - n_sparse] = value
         if short:
             rank_into(spare, at - start, ids, start)

@@ -14,13 +14,13 @@ from chromatic._files import replacing
 from chromatic._numba import kernel
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, Tokens, have_labels
-from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.source import COMPRESSED, SUFFIXES
 from chromatic.errors import InputError
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 TEXT = ("svmlight", "vw")
+WEIGHTED = ("vw", "parquet")  # formats that have a place for weights of rows
 ROWS_PER_GROUP = 1 << 16
 
 
@@ -67,6 +67,12 @@ def write_text(
             file.write(text.data)
 
 
+def check_weights(format: str) -> None:
+    """Refuse a format that has no place for weights of rows."""
+    if format not in WEIGHTED:
+        raise InputError(f"{format} has no weights of rows; expected {' or '.join(WEIGHTED)} (--to)")
+
+
 def format_to_write(path: str, format: str | None = None) -> str:
     """The format of a file that is to be written: as named, or by its suffix."""
     stem, suffix = os.path.splitext(path)
@@ -95,18 +101,18 @@ def _fold_numeric(batch: Batch) -> Batch:
     if numeric is None:
         return batch
     names = Names.pack(batch.numeric_names)
-    starts, stops = names.offsets[:-1], names.offsets[1:]
-    integers, valid = integers_of_spans(names.data, starts, stops)
+    integers, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
     if batch.tokens is None and valid.all():
         tokens, ids = None, integers
     else:
         batch = batch.with_names()
         assert batch.tokens is not None and batch.tokens.names is not None
-        if np.isin(hash_spans(names.data, starts, stops), batch.tokens.hashes).any():
-            raise InputError("a numeric column and a feature have one name; rename the column")
+        hashes = names.hashes()
+        if np.isin(hashes, batch.tokens.hashes).any():
+            raise InputError("a numeric column and a feature have one name, or one hash; rename the column")
         ids = np.arange(len(names), dtype=np.uint32) + np.uint32(len(batch.tokens.hashes))
         tokens = Tokens(
-            np.concatenate((batch.tokens.hashes, hash_spans(names.data, starts, stops))),
+            np.concatenate((batch.tokens.hashes, hashes)),
             Names.concatenate([batch.tokens.names, names]),
         )
     rows, columns = np.nonzero(numeric)
@@ -143,8 +149,7 @@ def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
         assert batch.tokens is not None and batch.tokens.integers is not None
         names = Names.of_integers(batch.tokens.integers)
     values = Names.of_numbers(batch.values)
-    labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
-    label_texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])
+    label_texts, label_of = _label_texts(batch, vw)
     room = (
         int(np.diff(names.offsets)[batch.ids].sum())
         + len(values.data)
@@ -162,6 +167,21 @@ def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
         vw=vw,
     )
     return out[:size]
+
+
+def _label_texts(batch: Batch, vw: bool) -> tuple[Names, npt.NDArray[np.int64]]:
+    """The distinct texts before features, labels and in Vowpal Wabbit text weights, and each row's."""
+    labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
+    texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])
+    if batch.weights is None:
+        return texts, label_of
+    if batch.labels is None:
+        raise InputError("rows without labels have no weights in Vowpal Wabbit text; expected parquet")
+    weights, weight_of = np.unique(batch.weights, return_inverse=True)
+    pairs, pair_of = np.unique(label_of * len(weights) + weight_of, return_inverse=True)
+    words = texts.tolist(), Names.of_numbers(weights).tolist()
+    both = [b" ".join((words[0][pair // len(weights)], words[1][pair % len(weights)])) for pair in pairs]
+    return Names.pack(both), pair_of
 
 
 def _labels(batch: Batch, vw: bool) -> npt.NDArray[np.float64]:
@@ -230,12 +250,14 @@ def _row_groups(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _table(batch: Batch, with_values: bool, as_text: bool) -> Any:
-    """The columns `label`, `features` (a list, or a map to values), and the numeric ones."""
+    """The columns `label`, `weight`, `features` (a list, or a map to values), and the numeric ones."""
     import pyarrow as pa
 
     columns: dict[str, Any] = {}
     if batch.labels is not None:
         columns["label"] = pa.array(batch.labels)
+    if batch.weights is not None:
+        columns["weight"] = pa.array(batch.weights)
     features: Any = pa.array(batch.ids)
     if batch.tokens is not None:
         assert batch.tokens.names is not None
@@ -249,7 +271,7 @@ def _table(batch: Batch, with_values: bool, as_text: bool) -> Any:
         columns["features"] = pa.ListArray.from_arrays(offsets, features)
     for i, name in enumerate(batch.numeric_names):
         assert batch.numeric is not None
-        if name in (b"label", b"features"):
+        if name in (b"label", b"features") or (name == b"weight" and batch.weights is not None):
             raise InputError(f"the numeric column {name.decode()!r} has a name of our own; rename it")
         columns[name.decode()] = pa.array(np.ascontiguousarray(batch.numeric[:, i]))
     return pa.table(columns)

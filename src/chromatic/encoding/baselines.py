@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic.data.batch import Batch
-from chromatic.data.hashing import hash_spans, mix_integers
+from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN, Encoded, Tables, encode
-from chromatic.encoding.protocol import check_room
+from chromatic.encoding.protocol import warn_of_unused, warn_without_columns
 
 U64 = np.uint64
 
@@ -26,22 +26,30 @@ class TruncatedEncoding:
 
     vocabulary: Vocabulary
     n_sparse_columns: int
+    n_dense: int  # the dense columns that are kept, the first
 
     def encode(self, rows: Rows) -> Encoded:
         """Return the columns of rows that the vocabulary codes; a column's number is its feature's code."""
         columns = np.arange(rows.n_features, dtype=np.int32)
         columns[self.n_sparse_columns :] = NO_COLUMN
+        rows = replace(rows, dense=rows.dense[:, : self.n_dense])
         return encode(rows, Tables(columns[:, None]), n_columns=self.n_sparse_columns)
 
     def column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        """Return the names of the features that are kept."""
-        return [called(self.vocabulary.name(code)) for code in range(self.n_sparse_columns)]
+        """Return the names of the features that are kept, dense ones last."""
+        sparse = [self.vocabulary.name(code) for code in range(self.n_sparse_columns)]
+        return [called(feature) for feature in (*sparse, *self.vocabulary.dense_names[: self.n_dense])]
 
 
 def truncate(vocabulary: Vocabulary, budget: int) -> TruncatedEncoding:
-    """Keep as many features as the budget has columns beside the dense ones."""
-    check_room(budget, vocabulary)
-    return TruncatedEncoding(vocabulary, min(budget - len(vocabulary.dense_names), len(vocabulary)))
+    """Keep as many features as the budget has columns: dense ones first, then the most frequent."""
+    n_dense = min(budget, len(vocabulary.dense_names))
+    n_kept = min(budget - n_dense, len(vocabulary))
+    if n_dense < len(vocabulary.dense_names):
+        warn_of_unused(budget, len(vocabulary.dense_names) - n_dense, n_dense)
+    else:
+        warn_without_columns(budget, vocabulary, n_kept)
+    return TruncatedEncoding(vocabulary, n_kept, n_dense)
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class HashingEncoding:
         entries = signs * batch.all_values(), columns, batch.indptr.copy()  # scipy works in place
         matrix = csr_array(entries, shape=(batch.n_rows, self.n_columns))
         if batch.numeric is not None and len(batch.numeric_names):
-            columns, signs = self._places(_hash_names(Names.pack(batch.numeric_names)))
+            columns, signs = self._places(Names.pack(batch.numeric_names).hashes())
             indptr = np.arange(batch.n_rows + 1) * len(columns)
             numbers = (batch.numeric * signs).ravel(), np.tile(columns, batch.n_rows), indptr
             matrix = matrix + csr_array(numbers, shape=matrix.shape)
@@ -96,7 +104,3 @@ class HashingEncoding:
             values, valid = integers_of_spans(names.data, names.offsets[:-1], names.offsets[1:])
             return np.where(valid, mix_integers(values), batch.tokens.hashes)[batch.ids]
         return batch.tokens.hashes[batch.ids]
-
-
-def _hash_names(names: Names) -> npt.NDArray[np.uint64]:
-    return hash_spans(names.data, names.offsets[:-1], names.offsets[1:])

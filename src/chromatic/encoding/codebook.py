@@ -39,6 +39,7 @@ class Codebook:
     columns: npt.NDArray[np.int32]  # of each bin
     null_bins: npt.NDArray[np.int64]  # of each color
     null_rates: npt.NDArray[np.float64]
+    null_shares: npt.NDArray[np.float64]  # of rows without any feature of the color
     n_columns: int
 
 
@@ -62,6 +63,7 @@ def smoothed(counts: Integers, prior: float, smoothing: float) -> npt.NDArray[np
 def learn_codebook(
     coloring: Coloring,
     totals: Integers,
+    of_null: Integers,
     categories: Categories,
     *,
     budget: int,
@@ -70,21 +72,20 @@ def learn_codebook(
     null: str = "drop",
     min_gain: float | None = None,
 ) -> Codebook:
-    """Learn columns from the packed counts of each feature, all rows last, and from their categories."""
-    n_rows, n_positive = int(totals[-1] & LOWER_HALF), int(totals[-1] >> 32)
-    prior = n_positive / n_rows
+    """Learn columns from packed counts, those of each feature, of all rows last, and of each color's null.
+
+    `categories` are the features, those with the same counts as one.
+    """
+    n_rows = int(totals[-1] & LOWER_HALF)
+    prior = int(totals[-1] >> 32) / n_rows
     n_colors = coloring.n_colors
-    null_positives, null_counts = (
-        all_rows - np.bincount(categories.colors, numbers * categories.times, n_colors).astype(np.int64)
-        for all_rows, numbers in ((n_positive, categories.positives), (n_rows, categories.rows))
-    )
-    null_rates = smoothed(packed(null_positives, null_counts), prior, smoothing)
+    null_rates, null_rows = smoothed(of_null, prior, smoothing), of_null & LOWER_HALF
     groups, group_rates = grouped(
         np.concatenate((categories.colors, np.arange(n_colors))),
         np.concatenate(
             (smoothed(packed(categories.positives, categories.rows), prior, smoothing), null_rates)
         ),
-        np.concatenate((categories.rows * categories.times, null_counts)),
+        np.concatenate((categories.rows * categories.times, null_rows)),
         n_colors,
     )
     extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
@@ -94,7 +95,9 @@ def learn_codebook(
     null_bins = bins_of(np.arange(n_colors), null_rates, bins.starts, cuts)
     columns = np.zeros(bins.n_bins, np.int32)
     if null == "drop":
-        columns[_left_out(groups, bins.starts, bins.ends, null_bins, null_counts)] = NO_COLUMN
+        # Where null never occurs, its rate is the prior's, smoothed or not: a row with a feature that
+        # training did not have is then like any row.
+        columns[null_bins] = NO_COLUMN
     columns[columns == 0] = np.arange(int((columns == 0).sum()))
     return Codebook(
         prior=prior,
@@ -105,6 +108,7 @@ def learn_codebook(
         columns=columns,
         null_bins=null_bins,
         null_rates=null_rates,
+        null_shares=null_rows / n_rows,
         n_columns=int(columns.max(initial=-1)) + 1,
     )
 
@@ -127,7 +131,9 @@ def columns_by_fold(
     """Return the column of each feature in each fold, by the rows of the other folds.
 
     `columns` are those by all rows: where a fold has no row of a feature, they hold. A feature without
-    any other row has the prior's column or, with `null_instead`, null's.
+    any other row has the prior's column or, with `null_instead`, null's. The other folds have fewer rows
+    than all, and so does the prior's weight: else rates out of fold would lie closer to the prior than
+    those that other rows are encoded by.
     """
     by_fold = np.empty(counted.several.shape, np.int32)
     nowhere = codebook.columns[codebook.null_bins]
@@ -135,7 +141,7 @@ def columns_by_fold(
         priors = np.full(len(nowhere), codebook.prior)
         nowhere = columns_of(codebook, np.arange(len(nowhere), dtype=np.int32), priors)
     bins = codebook.bin_starts, codebook.cuts, codebook.columns
-    smoothing = codebook.prior, codebook.smoothing
+    smoothing = codebook.prior, codebook.smoothing * counted.shares()
     _find_out_of_fold(counted.several, (colors, columns, nowhere), bins, smoothing, by_fold)
     return Tables(by_fold, alone=nowhere[colors[len(by_fold) :]])
 
@@ -203,22 +209,6 @@ def _cuts(
     return cuts
 
 
-def _left_out(
-    groups: Groups,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    null_bins: npt.NDArray[np.int64],
-    null_counts: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
-    """The bin of each color that makes no column: null's, or the largest where null never occurs."""
-    rows, _ = groups.sums()
-    sizes = np.diff(np.concatenate(([0.0], rows[ends])))
-    out = null_bins.copy()
-    for k in np.flatnonzero(null_counts == 0):
-        out[k] = starts[k] + int(np.argmax(sizes[starts[k] : starts[k + 1]]))
-    return out
-
-
 @kernel
 def _tally(colors, totals, table, large):  # type: ignore[no-untyped-def]
     """Count rare features in the table; list the others, and tell how many they are."""
@@ -268,6 +258,7 @@ def _find_bins(colors, rates, bin_starts, cuts, bins):  # type: ignore[no-untype
 def _find_out_of_fold(counted, of_features, bins, smoothing, by_fold):  # type: ignore[no-untyped-def]
     colors, columns, nowhere = of_features
     bin_starts, cuts, bin_columns = bins
+    prior, weights = smoothing
     for v in range(len(counted)):
         total = np.int64(0)
         for f in range(counted.shape[1]):
@@ -279,5 +270,5 @@ def _find_out_of_fold(counted, of_features, bins, smoothing, by_fold):  # type: 
             elif others == 0:
                 by_fold[v, f] = nowhere[colors[v]]
             else:
-                rate = _rate(others, smoothing)
+                rate = _rate(others, (prior, weights[f]))
                 by_fold[v, f] = bin_columns[_bisect(rate, bin_starts, cuts, colors[v])]

@@ -22,6 +22,7 @@ class Tables(NamedTuple):
     columns: npt.NDArray[np.int32]  # or NO_COLUMN
     values: npt.NDArray[Any] | None = None  # None: every column holds 1
     alone: npt.NDArray[np.int32] | None = None  # the columns of the features after these, in any fold
+    weights: npt.NDArray[np.float32] | None = None  # in linear columns, which come after the others
 
     @property
     def of_features(self) -> npt.NDArray[np.int32]:
@@ -151,6 +152,48 @@ def joined(pieces: list[Encoded]) -> Encoded:
     )
 
 
+class Summing(NamedTuple):
+    """What it takes to encode rows in which features share colors, and all of them count."""
+
+    colors: npt.NDArray[np.int32]  # of the features
+    n_colors: int
+    n_own: int  # columns that are not linear
+    n_linear: int
+
+
+def encode_sums(
+    rows: Rows,
+    tables: Tables,
+    fold: npt.NDArray[np.int32] | None = None,
+    *,
+    summing: Summing,
+    absent: npt.NDArray[np.int32] | None = None,
+) -> Encoded:
+    """Replace the features of rows by columns, ascending within a row, that hold the sums of their values.
+
+    Linear columns hold the sums of their weights: color k belongs to linear column k mod n_linear.
+    `absent` is the column of each color where a row has none of its features.
+    """
+    fold = np.zeros(rows.n_rows, np.int32) if fold is None else fold
+    n_columns = summing.n_own + summing.n_linear
+    absent = np.empty(0, np.int32) if absent is None else absent
+    lengths = np.diff(rows.indptr)
+    most = int(np.minimum(lengths * (1 + (summing.n_linear > 0)) + len(absent), n_columns).sum())
+    indptr, out, values = np.zeros(rows.n_rows + 1, np.int64), np.empty(most, np.int32), np.empty(most)
+    weights = (
+        np.empty((0, tables.columns.shape[1]), np.float32) if tables.weights is None else tables.weights
+    )
+    row_of = np.full(n_columns, -1, np.int64), np.full(summing.n_colors, -1, np.int64)
+    scratch = np.empty(n_columns), np.empty(n_columns, np.int32), *row_of
+    coded, layout = (
+        (rows.indptr, rows.codes, fold),
+        (summing.colors, summing.n_own, summing.n_linear, absent),
+    )
+    _encode_sums(coded, (*tables.arrays, weights), layout, scratch, (indptr, out, values))
+    used = indptr[-1]
+    return Encoded(indptr, out[:used], values[:used], n_columns, rows.dense)
+
+
 def encode(
     rows: Rows,
     tables: Tables,
@@ -240,6 +283,63 @@ def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
         rank_into(of_row, n, out_columns, at)
         at += n
         out_indptr[row + 1] = at
+
+
+@kernel
+def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped-def]
+    """Sum the values of a row's features by column; `scratch` has a sum and the last row of each."""
+    indptr, codes, fold = rows
+    _, _, values, weights = tables
+    colors, n_own, n_linear, absent = layout
+    sums, touched, last_row, last_row_of_color = scratch
+    out_indptr, out_columns, out_values = out
+    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
+    at = np.int64(0)
+    for row in range(len(indptr) - 1):
+        n = np.int64(0)
+        for i in range(indptr[row], indptr[row + 1]):
+            if i + 16 < len(codes):
+                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+                prefetch(colors, np.int64(codes[i + 16]))
+            code, color = np.int64(codes[i]), colors[codes[i]]
+            last_row_of_color[color] = row
+            column = _column(tables[:3], code, fold[row])
+            if column != NO_COLUMN:
+                value = 1.0
+                if len(values):
+                    value = values[code, fold[row] if values.shape[1] > 1 else 0]
+                n = _add(sums, touched, last_row, (row, column, value), n)
+            if code < len(weights):
+                weight = weights[code, fold[row] if weights.shape[1] > 1 else 0]
+                n = _add(sums, touched, last_row, (row, n_own + color % n_linear, weight), n)
+        for k in range(len(absent)):
+            if last_row_of_color[k] != row:
+                n = _add(sums, touched, last_row, (row, absent[k], 1.0), n)
+        if n * n > len(sums):  # looking at every column is faster than sorting these
+            n = np.int64(0)
+            for column in range(len(sums)):
+                if last_row[column] == row:
+                    out_columns[at + n] = column
+                    n += 1
+        else:
+            rank_into(touched, n, out_columns, at)
+        for j in range(at, at + n):
+            out_values[j] = sums[out_columns[j]]
+        at += n
+        out_indptr[row + 1] = at
+
+
+@inlined
+def _add(sums, touched, last_row, what, n):  # type: ignore[no-untyped-def]
+    """Add a value to a column of a row; return how many columns of the row were touched."""
+    row, column, value = what
+    if last_row[column] != row:
+        last_row[column] = row
+        sums[column] = 0.0
+        touched[n] = column
+        n += 1
+    sums[column] += value
+    return n
 
 
 @kernel

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.baselines import TruncatedEncoding
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
+
+STRONGEST = 50  # features of a linear column that are listed, in each direction
 
 
 def explain(encoding: Encoding, column: int) -> dict[str, Any]:
     """Return the features of a column, the most frequent first, with their rows and their measure.
 
     The measure is the smoothed rate of a feature or, where columns hold numbers, its value. `rows` are
-    those that have a feature of the column, also where it lost to another of its color; the column's
-    measure is the mean over them. A dense column has its one feature and nothing else.
+    those that have a feature of the column, counted once for each of them, also where it lost to another
+    of its color; the column's measure is the mean over them. Of a linear column it is the weight, and its
+    strongest features are listed, the most positive first. A dense column has its one feature and nothing
+    else.
     """
     vocabulary, n_sparse = encoding.vocabulary, encoding.n_sparse_columns
     n_columns = n_sparse + len(vocabulary.dense_names)
     if not isinstance(column, Integral) or not 0 <= column < n_columns:
-        raise InputError(f"the column is {column!r}; expected a number from 0 to {n_columns - 1}")
+        expected = f"a number from 0 to {n_columns - 1}" if n_columns else "none, as there are no columns"
+        raise InputError(f"the column is {column!r}; expected {expected}")
     measure = encoding.measure_key
     if column >= n_sparse:
         name = text_of(vocabulary.dense_names[int(column) - n_sparse])
         nothing = {"color": None, measure: None, "rows": None}
         return {"column": int(column), **nothing, "features": [[name, None, None]]}
+    if column >= encoding.n_own_columns:
+        return _explain_linear(encoding, int(column))
     codes = np.flatnonzero(encoding.tables.of_features == column)
     counts, measures = vocabulary.counts[codes], encoding.measure[codes]
     rows = int(counts.sum())
@@ -39,50 +47,99 @@ def explain(encoding: Encoding, column: int) -> dict[str, Any]:
         "color": int(encoding.column_colors[column]),
         measure: float((counts * measures).sum() / rows) if rows else None,
         "rows": rows,
-        "features": [
-            [text_of(vocabulary.name(int(code))), int(count), float(number)]
-            for code, count, number in zip(codes, counts, measures, strict=True)
-        ],
+        "features": _listed(vocabulary, codes, measures),
     }
 
 
+def _explain_linear(encoding: Encoding, column: int) -> dict[str, Any]:
+    """Return the strongest features of a linear column, the most positive first."""
+    codes, weights = strongest(encoding, column - encoding.n_own_columns, STRONGEST)
+    of_column = linear_features(encoding, column - encoding.n_own_columns)
+    return {
+        "column": column,
+        "color": None,
+        "weight": None,
+        "rows": int(encoding.vocabulary.counts[of_column].sum()),
+        "features": _listed(encoding.vocabulary, codes, weights),
+    }
+
+
+def linear_features(encoding: Encoding, group: int | None) -> npt.NDArray[np.int64]:
+    """Return the features whose weights a linear column sums, by its number among them; None: all."""
+    assert encoding.linear is not None
+    if group is None:
+        return np.arange(len(encoding.vocabulary))
+    return np.flatnonzero(encoding.linear.columns_of(encoding.coloring.colors) == group)
+
+
+def strongest(
+    encoding: Encoding, group: int | None, most: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the features of a linear column with the largest weights of either sign, and these weights.
+
+    The most positive come first. Without a number, the features of all linear columns are compared.
+    """
+    assert encoding.linear is not None
+    codes = linear_features(encoding, group)
+    codes = codes[np.argsort(-encoding.linear.weights[codes], kind="stable")]
+    weights = encoding.linear.weights[codes].astype(np.float64)
+    positive, negative = int((weights > 0).sum()), int((weights < 0).sum())
+    first, last = min(most, positive), min(most, negative)
+    chosen = np.r_[:first, len(codes) - last : len(codes)]
+    return codes[chosen], weights[chosen]
+
+
+def _listed(vocabulary: Vocabulary, codes: Any, measures: Any) -> list[list[Any]]:
+    """Return name, rows and measure of features."""
+    return [
+        [text_of(vocabulary.name(int(code))), int(vocabulary.counts[code]), float(number)]
+        for code, number in zip(codes, measures, strict=True)
+    ]
+
+
 def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
-    """Return where a feature went: its color and its column, None where it makes no column."""
+    """Return where a feature went: its color and its column, None where it makes no column.
+
+    Where there are linear columns, also which of them it is in, and its weight.
+    """
     name = feature if isinstance(feature, bytes) else str(feature).encode()
     vocabulary = encoding.vocabulary
     code = code_of(vocabulary, name)
-    if code is None and name in vocabulary.dense_names:
-        at = encoding.n_sparse_columns + vocabulary.dense_names.index(name)
-        place = {"color": None, "column": at, "count": None}
-        return {"feature": text_of(name), **place, encoding.measure_key: None}
+    if code is None and name in vocabulary.dense_names + vocabulary.unused_names:
+        return {"feature": text_of(name), **_place_of_dense(encoding, name)}
     if code is None:
         raise InputError(
             f"the feature {text_of(name)!r} is not among the features of this model; expected one of the "
             "training rows"
         )
     column = int(encoding.tables.of_features[code])
-    return {
+    place = {
         "feature": text_of(name),
         "color": int(encoding.coloring.colors[code]),
         "column": column if column >= 0 else None,
         "count": int(vocabulary.counts[code]),
         encoding.measure_key: float(encoding.measure[code]),
     }
+    if encoding.linear is not None:
+        group = int(encoding.linear.columns_of(encoding.coloring.colors[code : code + 1])[0])
+        place |= {
+            "linear": encoding.n_own_columns + group,
+            "weight": float(encoding.linear.weights[code]),
+        }
+    return place
 
 
-def column_names(encoding: Encoding | TruncatedEncoding, matrix_names: Any = None) -> list[str]:
-    """Return a name for every column, dense ones last.
-
-    `matrix_names` are those of the columns of a matrix, whose features are the numbers of its columns.
-    """
-    vocabulary = encoding.vocabulary
-
-    def called(feature: bytes) -> str:
-        return text_of(feature) if matrix_names is None else str(matrix_names[int(feature)])
-
-    numeric = [text_of(feature) for feature in vocabulary.numeric_names]
-    dense = [called(feature) for feature in vocabulary.dense_names[len(numeric) :]]
-    return encoding.column_names(called) + numeric + dense
+def _place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:
+    """Return where a dense feature went: its column, None where the budget had no room for it."""
+    place: dict[str, Any] = {"color": None, "column": None, "count": None, encoding.measure_key: None}
+    if encoding.linear is not None:
+        place |= {"linear": None, "weight": None}
+    if name in encoding.vocabulary.dense_names:
+        at = encoding.vocabulary.dense_names.index(name)
+        place["column"] = encoding.n_sparse_columns + at
+        if encoding.linear is not None:
+            place["weight"] = float(encoding.linear.of_dense[at])
+    return place
 
 
 def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
@@ -94,3 +151,8 @@ def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
 def text_of(name: bytes) -> str:
     """Return a name as text; bytes that are no UTF-8 are written as escapes."""
     return name.decode("utf-8", "backslashreplace")
+
+
+def column_names(encoding: Encoding, called: Callable[[bytes], str] = text_of) -> list[str]:
+    """Return a name for every column, dense ones last; `called` says what people call a feature."""
+    return encoding.column_names(called) + [called(feature) for feature in encoding.vocabulary.dense_names]

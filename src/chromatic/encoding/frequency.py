@@ -36,7 +36,7 @@ class FrequencyEncoding(Encoding):
     n_levels: int  # features that have one, the most frequent of all
 
     @classmethod
-    def palette(cls, settings: Settings, n_dense: int) -> int:
+    def palette(cls, settings: Settings, room: int) -> int:
         return MOST_COLORS
 
     @classmethod
@@ -45,7 +45,7 @@ class FrequencyEncoding(Encoding):
         return learn_levels(task, min(task.settings.budget, len(task.vocabulary)))
 
     @property
-    def n_sparse_columns(self) -> int:
+    def n_own_columns(self) -> int:
         return self.coloring.n_colors
 
     @property

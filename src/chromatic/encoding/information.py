@@ -36,11 +36,10 @@ def information(
     `counts` tells in how many of the rows each feature is.
     """
     n_colors = coloring.n_colors
-    mass = np.bincount(coloring.colors, counts, n_colors).astype(np.int64)
     groups, rates = grouped(
         np.concatenate((coloring.colors, np.arange(n_colors))),
         np.concatenate((book.rates, book.null_rates)),
-        np.concatenate((counts, np.maximum(n_rows - mass, 0))),
+        np.concatenate((counts, book.null_shares * n_rows)),
         n_colors,
     )
     ignorance = cost_of(groups, np.arange(n_colors + 1), groups.starts[1:])

@@ -6,58 +6,54 @@ the left-out bin of a color, so that a small array of groups tells both color an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
-from chromatic.data.batch import check_kind
-from chromatic.data.hashing import NOTHING, HashMap, mix_integers
-from chromatic.data.objects import batches_of
+from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, secret_hashes
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.protocol import Encoding
-from chromatic.errors import InputError
 
 U64 = np.uint64
 MOST_FEATURES = 512  # of a row; colors are sought one by one
+ROWS = (list, tuple, set, frozenset)
 
-# A byte that no UTF-8 text has, as `surrogateescape` writes it.
-_SEPARATOR = "\udcff"
+_JOIN = chr(SEPARATOR).join
 
 
 class RowEncoder:
-    """Encodes single rows as an encoding does many."""
+    """Encodes single rows as an encoding does many, where they are as most are."""
 
     def __init__(self, encoding: Encoding) -> None:
         vocabulary = encoding.vocabulary
-        if vocabulary.numeric_names:
-            raise InputError(
-                "the model has numeric columns, of which a row of features says nothing; expected a model "
-                "without, or transform"
-            )
-        self._encoding = encoding
         self._values = _values(encoding)
+        self._n_columns = encoding.n_sparse_columns + len(vocabulary.dense_keys)
         self._by_name = not vocabulary.integers
         self._map: HashMap | None = None
-        if vocabulary.bins is None and encoding.absent is None:
+        self._sums = _sums(encoding) if encoding.sums else None
+        if vocabulary.bins is None and encoding.absent is None and not vocabulary.numeric_names:
             groups, self._colors, self._places = _groups(encoding)
-            keys = np.concatenate((vocabulary.keys, vocabulary.dense_keys))
-            hashes = keys if self._by_name else mix_integers(keys)
-            codes = np.delete(np.arange(len(keys)), slice(encoding.n_kept, len(vocabulary)))
-            self._map = HashMap(hashes[codes], (codes << 32 | groups[codes]).astype(np.uint64))
+            hashes, secret = _hashes(vocabulary)
+            codes = np.delete(np.arange(len(hashes)), slice(encoding.n_kept, len(vocabulary)))
+            contents = (codes << 32 | groups[codes]).astype(np.uint64)
+            self._map = HashMap(hashes[codes], contents, secret=secret)
 
-    def encode(self, tokens: Collection[Any]) -> npt.NDArray[Any]:
-        """The columns that are 1, ascending; where columns have values, all of the row's values."""
-        if isinstance(tokens, (str, bytes, Mapping)):
-            raise InputError(
-                f"a row of type {type(tokens).__name__}; expected a list or set of features (for values, "
-                "transform)"
-            )
-        contents = self._find(tokens) if len(tokens) <= MOST_FEATURES else None
-        if contents is None:
-            return self._encode_as_many(tokens)
+    def encode(self, tokens: Any, *, only_known: bool = False) -> npt.NDArray[Any] | None:
+        """The columns that are 1, ascending; where columns have values or sums, all of the row's values.
+
+        None for a row that has to be read as many rows are: one of odd tokens or of very many, and, with
+        `only_known`, one of tokens that are not known.
+        """
+        contents = self._find(tokens) if isinstance(tokens, ROWS) and len(tokens) <= MOST_FEATURES else None
+        if contents is None or (only_known and (contents == NOTHING).any()):
+            return None
+        if self._sums is not None:
+            sums = np.zeros(self._n_columns)
+            _sum_row(contents, np.empty(len(tokens), np.int64), self._sums, sums)
+            return sums
         kept = np.empty((2, len(tokens)), np.int32)
         n = _resolve(contents, self._colors, self._places, kept)
         columns: npt.NDArray[np.int32] = kept[0, :n]
@@ -67,35 +63,33 @@ class RowEncoder:
         row[columns] = self._values[kept[1, :n]]
         return row
 
-    @property
-    def _n_columns(self) -> int:
-        return self._encoding.n_sparse_columns + len(self._encoding.vocabulary.dense_keys)
-
-    def _find(self, tokens: Collection[Any]) -> npt.NDArray[np.uint64] | None:
-        """The code and group of each feature; None where this quick way does not do."""
+    def _find(self, tokens: Any) -> npt.NDArray[np.uint64] | None:
+        """The code and group of each feature; None where one is odd."""
         if self._map is None:
             return None
-        if not self._by_name:
-            try:
-                values = np.fromiter(tokens, np.uint32, len(tokens))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"{error}; the model's features are integers from 0") from error
-            return self._map.find(mix_integers(values))
+        if not tokens:
+            return np.empty(0, np.uint64)
         try:
-            data = _SEPARATOR.join(tokens).encode("utf-8", "surrogateescape")
-        except (TypeError, UnicodeEncodeError):  # bytes, or what is no text
+            if self._by_name:
+                return self._map.find_joined(_JOIN(tokens).encode(), len(tokens))
+            if not {int}.issuperset(map(type, tokens)):
+                return None
+            return self._map.find_integers(np.fromiter(tokens, np.int64, len(tokens)))
+        except (TypeError, UnicodeEncodeError, OverflowError):  # bytes, what is no text, or no 64 bits
             return None
-        return self._map.find_joined(data, len(tokens))
 
-    def _encode_as_many(self, tokens: Collection[Any]) -> npt.NDArray[Any]:
-        vocabulary = self._encoding.vocabulary
-        batches = list(batches_of([list(tokens)]))
-        check_kind(batches, vocabulary.integers)
-        rows = vocabulary.encode(batches)
-        row = self._encoding.encode(rows).to_csr()
-        if self._values is None:
-            return np.asarray(row.indices, np.int32)
-        return np.asarray(row.toarray()[0], self._values.dtype)
+
+def _hashes(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.uint64], bool]:
+    """Return what features are found by, dense ones last, and whether these are secret hashes.
+
+    Where names were kept, no other name is taken for a known one.
+    """
+    if vocabulary.names is not None:
+        both = vocabulary.names, vocabulary.names_of_dense
+        spans = [(names.data, names.offsets[:-1], names.offsets[1:]) for names in both]
+        return np.concatenate([secret_hashes(*of_names) for of_names in spans]), True
+    keys = np.concatenate((vocabulary.keys, vocabulary.dense_keys))
+    return (mix_integers(keys) if vocabulary.integers else keys), False
 
 
 def _values(encoding: Encoding) -> npt.NDArray[Any] | None:
@@ -104,6 +98,22 @@ def _values(encoding: Encoding) -> npt.NDArray[Any] | None:
     if values is None:
         return None
     return np.concatenate((values[:, 0], np.ones(len(encoding.vocabulary.dense_keys), values.dtype)))
+
+
+def _sums(encoding: Encoding) -> npt.NDArray[np.float64]:
+    """Return what each feature adds to which columns, dense ones last: column, value, column, weight."""
+    tables, n_dense = encoding.tables, len(encoding.vocabulary.dense_keys)
+    of_features = np.full((len(encoding.vocabulary), 4), -1.0)
+    of_features[:, 0] = tables.of_features
+    of_features[:, 1] = 1.0 if tables.values is None else tables.values[:, 0]
+    if encoding.linear is not None:
+        groups = encoding.linear.columns_of(encoding.coloring.colors)
+        of_features[:, 2] = encoding.n_own_columns + groups
+        of_features[:, 3] = encoding.linear.weights
+    of_dense = np.full((n_dense, 4), -1.0)
+    of_dense[:, 0] = encoding.n_sparse_columns + np.arange(n_dense)
+    of_dense[:, 1] = 1.0
+    return np.concatenate((of_features, of_dense))
 
 
 def _groups(
@@ -124,6 +134,30 @@ def _groups(
         np.concatenate(colors).astype(np.int32),
         np.concatenate(columns).astype(np.int32),
     )
+
+
+@kernel
+def _sum_row(contents, codes, adds, sums):  # type: ignore[no-untyped-def]
+    """Add what the features of a row add to its columns, each once, in the order of `encode_sums`."""
+    n = np.int64(0)
+    for i in range(len(contents)):
+        if contents[i] == NOTHING:
+            continue
+        code = np.int64(contents[i] >> U64(32))
+        j = n
+        while j > 0 and codes[j - 1] >= code:
+            j -= 1
+        if j < n and codes[j] == code:
+            continue
+        for k in range(n, j, -1):
+            codes[k] = codes[k - 1]
+        codes[j] = code
+        n += 1
+    for i in range(n):
+        for part in range(0, 4, 2):
+            column = np.int64(adds[codes[i], part])
+            if column >= 0:
+                sums[column] += adds[codes[i], part + 1]
 
 
 @kernel

@@ -7,9 +7,10 @@ encoding's own module asks which encoding it is.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +20,11 @@ from chromatic.coloring import Coloring, represent
 from chromatic.data.checked import Arrays, CheckedArrays
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import Encoded, Tables, encode
+from chromatic.encoding.encoded import Encoded, Summing, Tables, encode, encode_sums
 from chromatic.encoding.information import Information
+from chromatic.encoding.linear import Linear
 from chromatic.encoding.statistics import Statistic
-from chromatic.errors import InputError
+from chromatic.errors import InputWarning
 from chromatic.parameters import Settings
 
 Floats = npt.NDArray[np.float64]
@@ -39,21 +41,40 @@ class Task:
     binary: bool = False  # whether labels are 0 and 1
     mean: float = 0.0  # of the labels of the rows that estimate
     variance: float = 0.0
+    n_linear: int = 0  # linear columns
 
     @property
     def room(self) -> int:
-        """The columns that the budget leaves beside the dense ones."""
-        return self.settings.budget - len(self.vocabulary.dense_names)
+        """The columns that the budget leaves beside the dense and the linear ones."""
+        return self.settings.budget - len(self.vocabulary.dense_names) - self.n_linear
 
 
-def check_room(budget: int, vocabulary: Vocabulary) -> None:
-    """Refuse a budget that has no place for the dense columns."""
-    n_dense = len(vocabulary.dense_names)
-    if budget < n_dense:
-        raise InputError(
-            f"the budget is {budget} and there are {n_dense} dense columns; expected a budget of at least "
-            "as many, or a higher dense_threshold"
+def warn_of_unused(budget: int, n_unused: int, n_kept: int) -> None:
+    """Warn where there are dense columns that the budget has no room for."""
+    if n_unused:
+        told = (
+            f"{n_unused:,} of {n_unused + n_kept:,} dense columns are left out, as the budget is {budget}; "
+            "expected a larger budget to keep them"
         )
+        warnings.warn(told, InputWarning, stacklevel=2)
+
+
+def warn_without_columns(budget: int, vocabulary: Vocabulary, n_sparse_columns: int) -> None:
+    """Warn where sparse features make no column, or where there is no feature at all."""
+    n_dense = len(vocabulary.dense_names)
+    if n_sparse_columns or (n_dense and not len(vocabulary)):
+        return
+    none_of = f"none of {len(vocabulary):,} sparse features makes a column"
+    if not len(vocabulary):
+        told = "there are no columns, as no feature is in min_count rows; expected a lower min_count"
+    elif budget <= n_dense:
+        told = (
+            f"{none_of}, as dense columns take the whole budget of {budget}; expected a larger budget, or "
+            "a higher dense_threshold"
+        )
+    else:
+        told = f"{none_of}, as none tells more of the label than a column costs; min_gain=0 asks for less"
+    warnings.warn(told, InputWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)
@@ -68,7 +89,7 @@ class Words:
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What is known of the columns that come from sparse features, by their numbers."""
+    """What is known of an encoding's own columns, by their numbers."""
 
     colors: Integers
     rows: Integers  # of training that the column tells something of
@@ -88,6 +109,8 @@ class Encoding(ABC):
 
     vocabulary: Vocabulary
     coloring: Coloring
+    sums: bool = field(default=False, kw_only=True)  # whether features that share a color all count
+    linear: Linear | None = field(default=None, kw_only=True)  # columns of weights beside its own
 
     name: ClassVar[str]  # in model files
     statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
@@ -100,13 +123,18 @@ class Encoding(ABC):
 
     @classmethod
     @abstractmethod
-    def palette(cls, settings: Settings, n_dense: int) -> int:
-        """Return how many colors suit the budget, where none are asked for."""
+    def palette(cls, settings: Settings, room: int) -> int:
+        """Return how many colors suit the columns that there is room for, where none are asked for."""
 
     @classmethod
     def costs_columns(cls, settings: Settings) -> bool:
         """Return whether each color costs at least one column of the budget."""
         return False
+
+    @classmethod
+    def sums_collisions(cls, settings: Settings) -> bool:
+        """Return whether features of a row that share a color all count; levels cannot be summed."""
+        return settings.collisions == "sum" and not cls.gives_levels
 
     @classmethod
     @abstractmethod
@@ -121,13 +149,18 @@ class Encoding(ABC):
 
     @property
     @abstractmethod
+    def n_own_columns(self) -> int:
+        """The number of columns that the encoding makes of sparse features; linear ones come after them."""
+
+    @property
     def n_sparse_columns(self) -> int:
         """The number of columns that come from sparse features."""
+        return self.n_own_columns + (0 if self.linear is None else self.linear.n_columns)
 
     @property
     @abstractmethod
     def tables(self) -> Tables:
-        """What each feature becomes, by the labels of all rows."""
+        """What each feature becomes in the encoding's own columns, by the labels of all rows."""
 
     @property
     def absent(self) -> npt.NDArray[np.int32] | None:
@@ -140,9 +173,10 @@ class Encoding(ABC):
         return len(self.vocabulary)
 
     def resolve(self, rows: Rows, threads: int = 1) -> Rows:
-        """Return the rows with at most one feature of a color, the rarest of those that play a part."""
+        """Return the rows with the features that play a part: of a color the rarest, or all of them."""
         self.coloring.check(rows)
-        return represent(rows.truncated(self.n_kept), self.coloring, threads)[0]
+        kept = rows.truncated(self.n_kept)
+        return kept if self.sums else represent(kept, self.coloring, threads)[0]
 
     def encode(self, rows: Rows, threads: int = 1) -> Encoded:
         """Return the columns of rows that the vocabulary codes."""
@@ -151,20 +185,33 @@ class Encoding(ABC):
     def encode_resolved(
         self, rows: Rows, tables: Tables | None = None, fold: npt.NDArray[np.int32] | None = None
     ) -> Encoded:
-        """Return the columns of rows without collisions, by other tables where these are given."""
+        """Return the columns of resolved rows, by other tables where these are given."""
+        if tables is None:
+            tables = self.with_weights(self.tables)
+        colors, absent = self.coloring.colors, self.absent
+        if self.sums:
+            n_linear = self.n_sparse_columns - self.n_own_columns
+            summing = Summing(colors, self.coloring.n_colors, self.n_own_columns, n_linear)
+            return encode_sums(rows, tables, fold, summing=summing, absent=absent)
         return encode(
             rows,
-            self.tables if tables is None else tables,
+            tables,
             fold,
             n_columns=self.n_sparse_columns,
-            absent=None if self.absent is None else (self.coloring.colors, self.absent),
+            absent=None if absent is None else (colors, absent),
         )
+
+    def with_weights(self, tables: Tables, weights: npt.NDArray[np.float32] | None = None) -> Tables:
+        """Return tables with the weights of linear columns: those of the folds, or those by all rows."""
+        if self.linear is None:
+            return tables
+        return tables._replace(weights=self.linear.weights[:, None] if weights is None else weights)
 
     # --- columns
 
     @property
     def column_colors(self) -> Integers:
-        """The color of each column that comes from sparse features."""
+        """The color of each of the encoding's own columns."""
         return np.arange(self.coloring.n_colors)
 
     @property
@@ -172,12 +219,14 @@ class Encoding(ABC):
         """How many levels each color has, 0 included; None where columns do not hold levels."""
         return None
 
-    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        """Return a name for each column that comes from sparse features.
+    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
+        """Return a name for each own column; `called` says what people call a feature."""
+        return [f"color{color}" for color in range(self.n_own_columns)]
 
-        `called` says what people call a feature.
-        """
-        return [f"color{color}" for color in range(self.n_sparse_columns)]
+    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+        """Return a name for each column that comes from sparse features."""
+        n_linear = self.n_sparse_columns - self.n_own_columns
+        return self.own_names(called) + [f"linear{group}" for group in range(n_linear)]
 
     @property
     def measure(self) -> Floats:
@@ -202,9 +251,14 @@ class Encoding(ABC):
         """The measure of each absent color, where that makes a column."""
         return np.zeros(self.coloring.n_colors)
 
+    @property
+    def absent_rows(self) -> Integers:
+        """The training rows without any feature of each color, where that makes a column."""
+        return np.zeros(self.coloring.n_colors, np.int64)
+
     def column_facts(self) -> ColumnFacts:
-        """Return what is known of each column that comes from sparse features."""
-        counts, n, column = self.vocabulary.counts, self.n_sparse_columns, self.tables.of_features
+        """Return what is known of each of the encoding's own columns."""
+        counts, n, column = self.vocabulary.counts, self.n_own_columns, self.tables.of_features
         some = column >= 0
         weights = counts.astype(np.float64), counts * self.measure, counts * np.abs(self.measure)
         rows, sums, strength = (
@@ -212,8 +266,7 @@ class Encoding(ABC):
         )
         absent = np.zeros(n, np.int64)
         if self.absent is not None:
-            mass = np.bincount(self.coloring.colors, counts, self.coloring.n_colors)
-            absent[self.absent] = np.maximum(self.vocabulary.n_rows - mass, 0)
+            absent[self.absent] = self.absent_rows
             rows += absent
             sums[self.absent] += absent[self.absent] * self.absent_measure
         return ColumnFacts(

@@ -214,23 +214,22 @@ def _greedy_cuts(groups: Groups, cuts: int) -> Integers:
 def _most_missed(groups: Groups, cuts: int) -> Integers:
     """Each variable is cut alone with all the cuts; the cuts that it would miss most are kept."""
     rows, negatives = groups.sums()
-    kept, missed = [], []
+    kept, missed = [np.empty(0, np.int64)], [np.empty(0)]
     for k in range(groups.n_variables):
         part = slice(groups.starts[k], groups.starts[k + 1])
         alone = Groups(np.array([0, part.stop - part.start]), groups.rows[part], groups.negatives[part])
         inner = np.sort(_greedy_cuts(alone, cuts)) + part.start
         ends = np.concatenate(([part.start], inner, [part.stop]))
         kept.append(inner)
-        missed.append(
-            [
-                _cost(rows, negatives, ends[i - 1], ends[i + 1])
-                - _cost(rows, negatives, ends[i - 1], ends[i])
-                - _cost(rows, negatives, ends[i], ends[i + 1])
-                for i in range(1, len(ends) - 1)
-            ]
-        )
-    all_cuts, all_missed = np.concatenate(kept), np.concatenate([np.array(m, np.float64) for m in missed])
-    return all_cuts[np.argsort(-all_missed, kind="stable")[: max(0, cuts)]]
+        of_cuts = [
+            _cost(rows, negatives, ends[i - 1], ends[i + 1])
+            - _cost(rows, negatives, ends[i - 1], ends[i])
+            - _cost(rows, negatives, ends[i], ends[i + 1])
+            for i in range(1, len(ends) - 1)
+        ]
+        missed.append(np.array(of_cuts))
+    order = np.argsort(-np.concatenate(missed), kind="stable")
+    return np.concatenate(kept)[order[: max(0, cuts)]]
 
 
 @kernel

@@ -20,6 +20,7 @@ from chromatic.parameters import Settings
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Colors = npt.NDArray[np.int32]
 
 LOWER_HALF = np.int64(0xFFFFFFFF)
 SMOOTHING_BOUNDS = (0.1, 1000.0)
@@ -31,6 +32,7 @@ class Extent(NamedTuple):
     n_features: int
     n_folds: int
     n_several: int  # features that may be in several rows; those after them are in one at most
+    n_colors: int
 
 
 class Statistic(ABC):
@@ -49,21 +51,28 @@ class Statistic(ABC):
         """Return the memory that counting and learning from it take."""
 
     @abstractmethod
-    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
-        """Add rows without collisions; those of a negative fold are left out."""
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
+        """Add rows by the colors of their features; those of a negative fold are left out.
+
+        A row counts once for each of its features, and once for each color that it has a feature of.
+        """
 
     @abstractmethod
     def cells(self) -> Floats:
-        """Return measures × (features + 1) × folds; the last of the features stands for all rows."""
+        """Return measures × (features + colors + 1) × folds; the last stands for all rows."""
 
     @classmethod
     @abstractmethod
-    def of_cells(cls, cells: Floats) -> Self:
+    def of_cells(cls, cells: Floats, n_colors: int) -> Self:
         """Return the statistic with these cells."""
 
     @abstractmethod
     def label_moments(self) -> tuple[float, float]:
         """Return the mean and the variance of the labels of all rows."""
+
+    @abstractmethod
+    def shares(self) -> Floats:
+        """Return of each fold the share of all rows that are outside of it."""
 
 
 def packed(positives: Integers, rows: Integers) -> Integers:
@@ -83,6 +92,7 @@ class LabelCounts(Statistic):
 
     several: Integers  # features of several rows × folds
     alone: npt.NDArray[np.uint8]  # the features after them
+    of_colors: Integers  # rows with a feature of the color, colors × folds
     whole: Integers  # all rows of each fold
 
     @classmethod
@@ -90,15 +100,18 @@ class LabelCounts(Statistic):
         return cls(
             np.zeros((extent.n_several, extent.n_folds), np.int64),
             np.zeros(extent.n_features - extent.n_several, np.uint8),
+            np.zeros((extent.n_colors, extent.n_folds), np.int64),
             np.zeros(extent.n_folds, np.int64),
         )
 
     @staticmethod
     def bytes_needed(extent: Extent) -> int:
-        return 12 * extent.n_folds * extent.n_several + 30 * extent.n_features
+        return 12 * extent.n_folds * extent.n_several + 40 * extent.n_features
 
-    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
-        _count_labels((rows.indptr, rows.codes), labels == 1, fold, (self.several, self.alone, self.whole))
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
+        counts = self.several, self.alone, self.of_colors, self.whole
+        last_row = np.full(len(self.of_colors), -1, np.int64)
+        _count_labels((rows.indptr, rows.codes), labels == 1, fold, (colors, last_row), counts)
 
     def totals(self) -> Integers:
         """The counts of each feature in all folds, and those of all rows as the last element."""
@@ -107,17 +120,26 @@ class LabelCounts(Statistic):
         out[-1] = self.whole.sum()
         return out
 
+    def of_null(self) -> Integers:
+        """The counts of the rows without any feature of each color."""
+        without: Integers = self.whole.sum() - self.of_colors.sum(axis=1)
+        return without
+
     def cells(self) -> Floats:
         if len(self.alone):
             raise ValueError("features of one row are not told by fold; count them as those of several")
-        every = np.concatenate((self.several, self.whole[None]))
+        every = np.concatenate((self.several, self.of_colors, self.whole[None]))
         return np.stack((every & LOWER_HALF, every >> 32)).astype(np.float64)
 
     @classmethod
-    def of_cells(cls, cells: Floats) -> Self:
+    def of_cells(cls, cells: Floats, n_colors: int) -> Self:
         rows, positives = cells.astype(np.int64)
         every = packed(positives, rows)
-        return cls(every[:-1], np.empty(0, np.uint8), every[-1])
+        n_features = len(every) - n_colors - 1
+        return cls(every[:n_features], np.empty(0, np.uint8), every[n_features:-1], every[-1])
+
+    def shares(self) -> Floats:
+        return _shares((self.whole & LOWER_HALF).astype(np.float64))
 
     def label_moments(self) -> tuple[float, float]:
         whole = int(self.whole.sum())
@@ -133,30 +155,43 @@ class LabelMoments(Statistic):
     measures = "rows", "sum", "squares"
 
     of_features: Floats  # 3 × features × folds
+    of_colors: Floats  # of rows with a feature of the color, 3 × colors × folds
     whole: Floats  # of all rows, 3 × folds
 
     @classmethod
     def zeros(cls, extent: Extent) -> Self:
-        return cls(np.zeros((3, extent.n_features, extent.n_folds)), np.zeros((3, extent.n_folds)))
+        sizes = (extent.n_features, extent.n_folds), (extent.n_colors, extent.n_folds), (extent.n_folds,)
+        return cls(*(np.zeros((3, *size)) for size in sizes))
 
     @staticmethod
     def bytes_needed(extent: Extent) -> int:
         return 100 * extent.n_folds * extent.n_features
 
-    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32]) -> None:
-        _add_moments((rows.indptr, rows.codes), labels, fold, self.of_features, self.whole)
+    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
+        last_row = np.full(self.of_colors.shape[1], -1, np.int64)
+        sums = self.of_features, self.of_colors, self.whole
+        _add_moments((rows.indptr, rows.codes), labels, fold, (colors, last_row), sums)
 
     def cells(self) -> Floats:
-        return np.concatenate((self.of_features, self.whole[:, None]), axis=1)
+        return np.concatenate((self.of_features, self.of_colors, self.whole[:, None]), axis=1)
 
     @classmethod
-    def of_cells(cls, cells: Floats) -> Self:
-        return cls(cells[:, :-1], cells[:, -1])
+    def of_cells(cls, cells: Floats, n_colors: int) -> Self:
+        n_features = cells.shape[1] - n_colors - 1
+        return cls(cells[:, :n_features], cells[:, n_features:-1], cells[:, -1])
+
+    def shares(self) -> Floats:
+        return _shares(self.whole[0])
 
     def label_moments(self) -> tuple[float, float]:
         rows, total, squares = self.whole.sum(axis=1)
         mean = total / rows if rows else 0.0
         return float(mean), float(max(squares / rows - mean * mean, 0.0)) if rows else 0.0
+
+
+def _shares(rows: Floats) -> Floats:
+    """Return of each fold the share of all rows that are outside of it, from the rows of each."""
+    return np.asarray(1.0 - rows / max(float(rows.sum()), 1.0))
 
 
 def chosen_smoothing(
@@ -217,9 +252,10 @@ def _log_likelihood(counts, positives, weights, a, prior):  # type: ignore[no-un
 
 
 @kernel
-def _count_labels(rows, positive, fold, out):  # type: ignore[no-untyped-def]
+def _count_labels(rows, positive, fold, coloring, out):  # type: ignore[no-untyped-def]
     indptr, codes = rows
-    several, alone, whole = out
+    colors, last_row = coloring
+    several, alone, of_colors, whole = out
     n_several, n_folds = several.shape
     flat = several.reshape(-1)
     for row in range(len(indptr) - 1):
@@ -232,6 +268,10 @@ def _count_labels(rows, positive, fold, out):  # type: ignore[no-untyped-def]
             if i + 16 < len(codes):
                 prefetch(flat, np.int64(codes[i + 16]) * n_folds)
             code = np.int64(codes[i])
+            color = colors[code]
+            if last_row[color] != row:
+                last_row[color] = row
+                of_colors[color, f] += one
             if code < n_several:
                 several[code, f] += one
             else:
@@ -251,8 +291,10 @@ def _add_folds(several, alone, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_moments(rows, y, fold, of_features, whole):  # type: ignore[no-untyped-def]
+def _add_moments(rows, y, fold, coloring, out):  # type: ignore[no-untyped-def]
     indptr, codes = rows
+    colors, last_row = coloring
+    of_features, of_colors, whole = out
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
@@ -261,5 +303,10 @@ def _add_moments(rows, y, fold, of_features, whole):  # type: ignore[no-untyped-
         for m in range(3):
             whole[m, f] += moments[m]
         for i in range(indptr[row], indptr[row + 1]):
+            color = colors[codes[i]]
+            new = last_row[color] != row
+            last_row[color] = row
             for m in range(3):
                 of_features[m, codes[i], f] += moments[m]
+                if new:
+                    of_colors[m, color, f] += moments[m]

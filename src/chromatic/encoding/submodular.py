@@ -19,6 +19,8 @@ from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers,
 from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
 from chromatic.parameters import Settings
 
+SUMMED = 32  # colors, where features of a row may share one: few are best, as each has more bins
+
 
 @dataclass(frozen=True)
 class SubmodularEncoding(Encoding):
@@ -28,7 +30,7 @@ class SubmodularEncoding(Encoding):
     statistic = LabelCounts
     measure_key = "rate"
     words = Words(
-        columns="A column is 1 in rows that have one of its features: features of one color with about "
+        columns="A column holds how many of its features a row has: features of one color with about "
         "the same rate of positives. The bar runs from the overall rate to the column's.",
         measure="rate",
         first="tells most",
@@ -40,9 +42,10 @@ class SubmodularEncoding(Encoding):
     null: str  # "drop", or "emit" a column for an absent color
 
     @classmethod
-    def palette(cls, settings: Settings, n_dense: int) -> int:
-        suits = min(max(64, settings.budget // 8), max(1, settings.budget // 2))
-        return suits if settings.null == "drop" else min(suits, max(1, settings.budget - n_dense))
+    def palette(cls, settings: Settings, room: int) -> int:
+        most = SUMMED if settings.collisions == "sum" else max(64, settings.budget // 8)
+        suits = min(most, max(1, settings.budget // 2))
+        return suits if settings.null == "drop" else min(suits, max(1, room))
 
     @classmethod
     def costs_columns(cls, settings: Settings) -> bool:
@@ -57,6 +60,7 @@ class SubmodularEncoding(Encoding):
         codebook = learn_codebook(
             coloring,
             totals,
+            statistic.of_null(),
             categories,
             budget=task.room,
             smoothing=chosen_smoothing(settings, *counts, task.mean, categories.times),
@@ -76,7 +80,7 @@ class SubmodularEncoding(Encoding):
         return columns_by_fold(self.codebook, colors, statistic, self.columns, null_instead=null_instead)
 
     @property
-    def n_sparse_columns(self) -> int:
+    def n_own_columns(self) -> int:
         return self.codebook.n_columns
 
     @property
@@ -94,7 +98,7 @@ class SubmodularEncoding(Encoding):
         made = np.flatnonzero(book.columns >= 0)
         return of_bins[made[np.argsort(book.columns[made])]]
 
-    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
         starts, columns = self.codebook.bin_starts, self.codebook.columns
         bins = np.flatnonzero(columns >= 0)
         return [
@@ -127,6 +131,10 @@ class SubmodularEncoding(Encoding):
         counts, n_rows = self.vocabulary.counts, self.vocabulary.n_rows
         return information(self.codebook, self.coloring, counts, n_rows, null=self.null)
 
+    @property
+    def absent_rows(self) -> Integers:
+        return np.rint(self.codebook.null_shares * self.vocabulary.n_rows).astype(np.int64)
+
     def facts(self) -> dict[str, Any]:
         book = self.codebook
         return {
@@ -138,7 +146,7 @@ class SubmodularEncoding(Encoding):
 
     def arrays(self) -> Arrays:
         book = self.codebook
-        names = "rates", "bin_starts", "cuts", "null_bins", "null_rates"
+        names = "rates", "bin_starts", "cuts", "null_bins", "null_rates", "null_shares"
         of_book = {name: getattr(book, name) for name in names}
         return {"columns": self.columns, "bin_columns": book.columns, **of_book}
 
@@ -148,7 +156,7 @@ class SubmodularEncoding(Encoding):
     ) -> Self:
         null = str(facts["null"])
         must(null in ("drop", "emit"), f"null is {null!r}")
-        book = _codebook_of_file(len(vocabulary), coloring.n_colors, facts, arrays)
+        book = _codebook_of_file(vocabulary, coloring, facts, arrays)
         lowest = -1 if null == "drop" else 0
         columns = arrays.indices("columns", np.int32, len(vocabulary), lowest, book.n_columns)
         encoding = cls(vocabulary, coloring, book, columns, null)
@@ -169,9 +177,18 @@ def _divergence(rates: Floats, prior: float) -> Floats:
     return divergence
 
 
+def _null_shares(vocabulary: Vocabulary, coloring: Coloring, arrays: CheckedArrays) -> Floats:
+    """Return the share of rows without any feature of each color; files of version 2 do not say it."""
+    if "null_shares" in arrays:
+        return arrays.take("null_shares", np.float64, coloring.n_colors)
+    mass = np.bincount(coloring.colors, vocabulary.counts, coloring.n_colors)
+    return np.maximum(1.0 - mass / max(vocabulary.n_rows, 1), 0.0)
+
+
 def _codebook_of_file(
-    n_features: int, n_colors: int, facts: dict[str, Any], arrays: CheckedArrays
+    vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
 ) -> Codebook:
+    n_features, n_colors = len(vocabulary), coloring.n_colors
     cuts = arrays.take("cuts", np.float64)
     starts = arrays.starts("bin_starts", n_colors + 1, len(cuts))
     must(bool((np.diff(starts) > 0).all()), "bin_starts leave a color without bins")
@@ -184,18 +201,22 @@ def _codebook_of_file(
     must(bool(own.all()), "null_bins are of other colors")
     rates = arrays.take("rates", np.float64, n_features)
     null_rates = arrays.take("null_rates", np.float64, n_colors)
-    shares = np.concatenate((rates, null_rates))
+    null_shares = _null_shares(vocabulary, coloring, arrays)
+    shares = np.concatenate((rates, null_rates, null_shares))
     must(bool(((shares >= 0) & (shares < 1 + 1e-9)).all()), "rates are not between 0 and 1")
-    finite([facts["prior"], facts["smoothing"]], "the prior or the smoothing")
+    prior, smoothing = float(facts["prior"]), float(facts["smoothing"])
+    finite(smoothing, "the smoothing")
+    must(0 < prior < 1 and smoothing >= 0, "the prior or the smoothing is out of bounds")
     return Codebook(
-        prior=float(facts["prior"]),
-        smoothing=float(facts["smoothing"]),
+        prior=prior,
+        smoothing=smoothing,
         rates=rates,
         bin_starts=starts,
         cuts=cuts,
         columns=_columns_of_bins(starts, facts, arrays),
         null_bins=null_bins,
         null_rates=null_rates,
+        null_shares=null_shares,
         n_columns=int(facts["n_columns"]),
     )
 

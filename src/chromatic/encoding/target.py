@@ -2,6 +2,7 @@
 
 For a binary label it is the log-odds of the smoothed rate, minus those of null; for a numeric one, and
 where nothing is smoothed, the mean minus null's. So an absent color is 0, and the output is sparse.
+With smoothing 0 and leakage "none" it is the paper's target encoding: the plain mean.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class TargetEncoding(ValueEncoding):
     statistic = LabelMoments
     numeric_labels = True
     words = Words(
-        columns="A column is a color. A row has in it the value of its feature of that color: how the "
-        "label behaves there, against rows without any. Shown is the mean over training.",
+        columns="A column is a color. A row has in it the value of its feature of that color, 0 without "
+        "one: how the label behaves there, against rows without any. Shown is the mean over training.",
         measure="mean value",
         first="strongest",
         extremes="mean",
@@ -44,15 +45,18 @@ class TargetEncoding(ValueEncoding):
             rows, sums, _ = statistic.of_features.sum(axis=2)
             positives, counts = sums.astype(np.int64), rows.astype(np.int64)
             weight = chosen_smoothing(task.settings, positives, counts, task.mean)
-        of_null = _null_means(task, statistic, weight)
-        values = _values(task, statistic.of_features.sum(axis=2), of_null, weight)
+        if weight == 0 and task.settings.leakage == "none":
+            values = _means(task, statistic.of_features.sum(axis=2), weight)
+        else:
+            of_null = _null_means(task, statistic, weight)
+            values = _values(task, statistic.of_features.sum(axis=2), of_null, weight)
         return cls(task.vocabulary, task.coloring, values, task.mean, weight)
 
     def by_fold(self, task: Task, statistic: LabelMoments) -> Tables:
         every, of_null = statistic.of_features.sum(axis=2), _null_means(task, statistic, self.weight)
         values = [
-            _values(task, every - statistic.of_features[:, :, fold], of_null, self.weight)
-            for fold in range(statistic.whole.shape[1])
+            _values(task, every - statistic.of_features[:, :, fold], of_null, self.weight, share)
+            for fold, share in enumerate(statistic.shares())
         ]
         return self.tables._replace(values=np.stack(values, axis=1))
 
@@ -73,25 +77,26 @@ class TargetEncoding(ValueEncoding):
         return replace(encoding, weight=None if weight is None else float(weight))
 
 
-def _values(task: Task, moments: Floats, of_null: Floats, weight: float | None) -> Floats:
-    """Return the value of each feature against null, from the moments of its rows."""
-    means = _means(task, moments, weight)
+def _values(
+    task: Task, moments: Floats, of_null: Floats, weight: float | None, share: float = 1.0
+) -> Floats:
+    """Return the value of each feature against null, from the moments of its rows.
+
+    Moments of a share of all rows are smoothed with that share of the weight: else they would lie closer
+    to the mean than those of all rows.
+    """
+    means = _means(task, moments, weight, share)
     if task.binary and weight != 0:
         means, of_null = (np.log(m / (1 - m)) for m in (means, of_null))
     return means - of_null[task.coloring.colors]
 
 
 def _null_means(task: Task, statistic: LabelMoments, weight: float | None) -> Floats:
-    """Return the mean of each color's null: of all rows, those that its features leave."""
-    n_colors, n_folds = task.coloring.n_colors, statistic.whole.shape[1]
-    of_colors = np.empty((3, n_colors, n_folds))
-    for moment, sums in enumerate(statistic.of_features):
-        for fold in range(n_folds):
-            of_colors[moment, :, fold] = np.bincount(task.coloring.colors, sums[:, fold], n_colors)
-    return _means(task, (statistic.whole[:, None] - of_colors).sum(axis=2), weight)
+    """Return the mean of each color's null: of the rows without any of its features."""
+    return _means(task, (statistic.whole[:, None] - statistic.of_colors).sum(axis=2), weight)
 
 
-def _means(task: Task, moments: Floats, weight: float | None) -> Floats:
+def _means(task: Task, moments: Floats, weight: float | None, share: float = 1.0) -> Floats:
     """Return smoothed means from rows, sums and sums of squares; the prior where there are no rows.
 
     Without a weight, it is scikit-learn's ratio: the variance within the rows over that of all labels.
@@ -103,6 +108,7 @@ def _means(task: Task, moments: Floats, weight: float | None) -> Floats:
         weights = within / task.variance if task.variance > 0 else np.ones_like(within)
     else:
         weights = np.full(len(rows), weight)
+    weights *= share
     below = rows + weights
     means = (sums + weights * task.mean) / np.where(below > 0, below, 1.0)
     return np.where((rows > 0) & (below > 0), means, task.mean)

@@ -12,6 +12,8 @@ from chromatic.encoding.encoded import Tables
 from chromatic.encoding.protocol import Encoding, Floats
 from chromatic.parameters import Settings
 
+SUMMED = 16  # colors, where features of a row may share one
+
 
 @dataclass(frozen=True)
 class ValueEncoding(Encoding):
@@ -21,15 +23,15 @@ class ValueEncoding(Encoding):
     mean: float  # of the labels
 
     @classmethod
-    def palette(cls, settings: Settings, n_dense: int) -> int:
-        return max(1, settings.budget - n_dense)
+    def palette(cls, settings: Settings, room: int) -> int:
+        return max(1, min(room, SUMMED) if settings.collisions == "sum" else room)
 
     @classmethod
     def costs_columns(cls, settings: Settings) -> bool:
         return True
 
     @property
-    def n_sparse_columns(self) -> int:
+    def n_own_columns(self) -> int:
         return self.coloring.n_colors
 
     @property

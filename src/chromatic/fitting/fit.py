@@ -11,14 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map
-from chromatic.coloring import Coloring, Request
+from chromatic.coloring import Request
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, Tables, joined
-from chromatic.encoding.protocol import Encoding, Task, check_room
+from chromatic.encoding.linear import Linear, number_of_columns
+from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.sources import LocalSource, Source
+from chromatic.fitting.weights import Weights
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
 
@@ -32,6 +34,7 @@ class Learned:
     encoding: Encoding
     task: Task
     statistic: Statistic | None
+    weights: Weights | None
 
 
 def learn(source: Source, settings: Settings) -> Learned:
@@ -39,51 +42,64 @@ def learn(source: Source, settings: Settings) -> Learned:
     kind: type[Encoding] = encoding_class(settings.encoding)
     uses_labels = kind.statistic is not None
     two_kinds = uses_labels and _checked_labels(source, kind, settings)
+    check_linear(source, kind, settings)
+    if not source.weighs:
+        settings = replace(settings, linear=0)
     vocabulary = source.count(settings)
     if uses_labels:
-        check_room(settings.budget, vocabulary)
-    statistic = None
+        vocabulary = source.choose_dense(settings)
+        warn_of_unused(settings.budget, len(vocabulary.unused_names), len(vocabulary.dense_names))
+    statistic = weights = None
     with source.coded(settings):
         coloring = source.color(coloring_request(kind, vocabulary, settings))
         log.info("colors: %d, and %s features found none free", coloring.n_colors, f"{coloring.forced:,}")
-        _check_affordable(kind, coloring, vocabulary, settings)
+        task = Task(vocabulary, coloring, settings)
+        if uses_labels:
+            own = int(kind.costs_columns(settings))
+            n_linear = number_of_columns(settings, task.room, coloring.n_colors, own=own)
+            task = replace(task, binary=two_kinds, n_linear=n_linear)
+        _check_affordable(kind, task)
         if kind.statistic is not None:
-            statistic = source.accumulate(kind.statistic, coloring, settings)
-    task = Task(vocabulary, coloring, settings)
+            statistic = source.accumulate(kind, coloring, settings)
+        if task.n_linear:
+            weights = source.weigh(settings, binary=two_kinds)
     if statistic is not None:
         mean, variance = source.label_moments(statistic)
         if variance <= 0:
             raise InputError(
                 "the rows that estimate have labels of one kind; expected more rows, or crossfit"
             )
-        task = replace(task, binary=two_kinds, mean=mean, variance=variance)
-    encoding = kind.learn(task, statistic)
+        task = replace(task, mean=mean, variance=variance)
+    encoding = replace(
+        kind.learn(task, statistic),
+        sums=kind.sums_collisions(settings),
+        linear=None if weights is None else Linear.of(task.n_linear, weights),
+    )
     log.info("columns: %d, beside the dense ones", encoding.n_sparse_columns)
-    if not encoding.n_sparse_columns and len(vocabulary):
-        log.warning(
-            "no sparse feature tells enough of the label to make a column; min_gain=0 asks for less"
-        )
-    return Learned(encoding, task, statistic)
+    warn_without_columns(settings.budget, vocabulary, encoding.n_sparse_columns)
+    return Learned(encoding, task, statistic, weights)
 
 
 def fit(source: LocalSource, settings: Settings) -> Fitted:
-    """Fit an encoding to rows on this machine, which can then be encoded without a leak of labels.
+    """Fit an encoding to rows on this machine, each of which can then be encoded by the rates of others.
 
     >>> from chromatic.data import Reader
     >>> data = Reader().read([[f"f{i % 9}"] for i in range(90)], dense_threshold=0.5)
     >>> fit(LocalSource(data, np.arange(90) % 3 // 2), Settings(budget=4)).training.to_csr().shape
-    (90, 1)
+    (90, 2)
     """
     learned = learn(source, settings)
-    encoding, tables = learned.encoding, learned.encoding.tables
+    encoding, weights = learned.encoding, learned.weights
+    tables = encoding.with_weights(encoding.tables)
     if learned.statistic is not None and settings.leakage == "crossfit":
         tables = encoding.by_fold(learned.task, learned.statistic)
+        tables = encoding.with_weights(tables, None if weights is None else weights.by_fold)
     return Fitted(encoding, source, settings, tables)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An encoding, and the training rows that it can encode without a leak of labels."""
+    """An encoding, and the training rows that it can encode by the rates of other rows."""
 
     encoding: Encoding
     source: LocalSource
@@ -114,7 +130,7 @@ class Fitted:
             fold = folds.of_rows[start : start + rows.n_rows] if by_fold else None
             return self.encoding.encode_resolved(rows, self.tables, fold)
 
-        rows = self.source.rows.pieces() if folds is None else self.source.resolved(self.encoding.coloring)
+        rows = self.source.rows.pieces() if folds is None else self.source.resolved(self.encoding)
         return ordered_map(encode, rows, threads)
 
     def to_train_on(self) -> Iterator[tuple[Encoded, npt.NDArray[np.float64] | None]]:
@@ -137,16 +153,17 @@ class Fitted:
 
 def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Settings) -> Request:
     """Return what is asked of the coloring: the palette that is named, or one that suits the budget."""
-    n_dense, at_most = len(vocabulary.dense_names), None
+    room, at_most = settings.budget - len(vocabulary.dense_names), None
     palette: int | str
     if settings.max_colors == "paper":
-        palette, at_most = "proper", max(1, min(settings.budget // 2, settings.budget - n_dense))
+        palette, at_most = "proper", max(1, min(settings.budget // 2, room))
     elif settings.max_colors is not None:
         palette = settings.max_colors
     elif settings.coloring == "uniform":  # it knows best how many colors it needs
         palette = "proper"
     else:
-        palette = kind.palette(settings, n_dense)
+        own = int(kind.costs_columns(settings))
+        palette = kind.palette(settings, room - number_of_columns(settings, room, room, own=own))
     by_field = settings.coloring == "fields"
     if by_field and vocabulary.fields is None:
         raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
@@ -157,6 +174,7 @@ def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Set
         seed=settings.seed,
         fields=vocabulary.fields if by_field else None,
         min_edge_count=settings.min_edge_count,
+        order=settings.order,
     )
 
 
@@ -172,14 +190,23 @@ def _checked_labels(source: Source, kind: type[Encoding], settings: Settings) ->
     return facts.two_kinds
 
 
-def _check_affordable(
-    kind: type[Encoding], coloring: Coloring, vocabulary: Vocabulary, settings: Settings
-) -> None:
-    """Where each color costs a column, refuse more colors than the budget has columns for."""
-    room = settings.budget - len(vocabulary.dense_names)
-    if kind.costs_columns(settings) and coloring.n_colors > room:
+def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> None:
+    """Refuse linear columns where there are none to be had."""
+    if settings.linear and kind.statistic is None:
         raise InputError(
-            f"the budget leaves {room} columns and the coloring has {coloring.n_colors:,} colors, one "
+            f"linear is {settings.linear} and the {settings.encoding} encoding has no linear columns; "
+            "expected 0"
+        )
+    if settings.linear and not source.weighs:
+        raise InputError(f"linear is {settings.linear}, which Spark does not find yet; expected 0")
+
+
+def _check_affordable(kind: type[Encoding], task: Task) -> None:
+    """Where each color costs a column, refuse more colors than the budget has columns for."""
+    room, n_colors = task.room, task.coloring.n_colors
+    if kind.costs_columns(task.settings) and n_colors > room:
+        raise InputError(
+            f"the budget leaves {room} columns and the coloring has {n_colors:,} colors, one "
             "column each at least; expected a larger budget, or fewer colors (max_colors, or a larger "
             "min_edge_count)"
         )

@@ -11,25 +11,28 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map, thread_count
-from chromatic.coloring import Coloring, Request, color, represent
-from chromatic.coloring.request import check_for_disk as check_coloring_for_disk
+from chromatic.coloring import Coloring, Request, Size, color, represent
 from chromatic.data.batch import Batch, LeftOut, have_labels
+from chromatic.data.dense import chosen_for
 from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredDataset, StoredRows, read_stored
 from chromatic.data.vocabulary import Vocabulary, learn, limits_of
+from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.folds import Folds, folds_of_hashes, number_of_folds, row_hashes, row_sums
 from chromatic.fitting.labels import LabelFacts, as_numbers, facts_of
+from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
+from chromatic.registry import encoding_class
 
 log = logging.getLogger("chromatic")
 
@@ -39,6 +42,8 @@ Floats = npt.NDArray[np.float64]
 class Source(ABC):
     """Training rows, wherever they are. The methods are called in the order in which they stand here."""
 
+    weighs: ClassVar[bool] = True  # whether it finds the weights of linear columns
+
     @abstractmethod
     def label_facts(self) -> LabelFacts | None:
         """Look over the labels; None where there are none."""
@@ -46,6 +51,10 @@ class Source(ABC):
     @abstractmethod
     def count(self, settings: Settings) -> Vocabulary:
         """Count the features, and code the rows by the vocabulary that this gives."""
+
+    @abstractmethod
+    def choose_dense(self, settings: Settings) -> Vocabulary:
+        """Choose among dense columns where they leave no room for others (`data.dense`)."""
 
     @contextlib.contextmanager
     def coded(self, settings: Settings) -> Iterator[None]:
@@ -57,8 +66,12 @@ class Source(ABC):
         """Color the features."""
 
     @abstractmethod
-    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
-        """Sum a statistic over the rows, collisions resolved."""
+    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
+        """Sum the statistic of an encoding over the rows, resolved as the encoding resolves them."""
+
+    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
+        """Find the weights of features in a linear model over all of them."""
+        raise NotImplementedError
 
     def label_moments(self, statistic: Statistic) -> tuple[float, float]:
         """Return the mean and the variance of the labels of the rows that estimate."""
@@ -124,6 +137,16 @@ class LocalSource(Source):
         log.info("rows: coded")
         return self.data.vocabulary
 
+    def choose_dense(self, settings: Settings) -> Vocabulary:
+        assert self.labels is not None
+        sizes = {"budget": settings.budget, "min_count": settings.min_count}
+        chosen = chosen_for(self.data.vocabulary, self.rows, self.labels, **sizes)
+        if chosen is not None:
+            log.info("dense features: %d became sparse, for want of room", len(chosen.binned))
+            rows: Any = chosen.recode(self.rows)
+            self._data = replace(self.data, rows=rows, vocabulary=chosen.vocabulary)
+        return self.data.vocabulary
+
     def label_facts(self) -> LabelFacts | None:
         if self.labels is None:
             return None
@@ -136,24 +159,43 @@ class LocalSource(Source):
     def color(self, request: Request) -> Coloring:
         return color(self.rows, request, threads=self.threads)
 
-    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
-        assert self.labels is not None
+    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
+        assert self.labels is not None and kind.statistic is not None
         self.folds = self._folds(settings)
-        sums = statistic.zeros(self._extent(statistic, number_of_folds(settings)))
-        for start, kept in self.resolved(coloring):
+        extent = self._extent(number_of_folds(settings), coloring.n_colors)
+        if isinstance(self.rows, StoredRows):
+            self.rows.memory.check(kind.statistic.bytes_needed(extent), "counting labels")
+        sums = kind.statistic.zeros(extent)
+        for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
             here = slice(start, start + kept.n_rows)
-            sums.add(kept, self.labels[here], self.folds.of_rows[here])
+            sums.add(kept, self.labels[here], self.folds.of_rows[here], coloring.colors)
         return sums
 
-    def _extent(self, statistic: type[Statistic], n_folds: int) -> Extent:
-        """Return how large a statistic is; refuse one that memory will not hold."""
+    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
+        assert self.labels is not None and self.folds is not None
+        extent, rows = self._extent(number_of_folds(settings)), self.rows
+        if isinstance(rows, StoredRows):
+            what = "finding the weights of linear columns (--linear 0 does without)"
+            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds, self.threads), what)
+            rows = rows.load()
+        task = Weighing(
+            rows,
+            Dense.of(rows),
+            self.labels,
+            self.folds.of_rows,
+            row_sums(rows, self.data.vocabulary.hashes),
+            binary=binary,
+            seed=settings.seed,
+        )
+        return weigh(task, extent.n_folds, extent.n_several, self.threads)
+
+    def _extent(self, n_folds: int, n_colors: int = 0) -> Extent:
+        """Return how large a statistic is."""
         vocabulary = self.data.vocabulary
-        extent = Extent(len(vocabulary), n_folds, len(vocabulary))
+        extent = Extent(len(vocabulary), n_folds, len(vocabulary), n_colors)
         # Codes descend with the counts of the vocabulary's own rows, but for the fields of tables.
         if n_folds > 1 and vocabulary.fields is None and vocabulary.n_rows == self.rows.n_rows:
             extent = extent._replace(n_several=int(np.searchsorted(-vocabulary.counts, -1)))
-        if isinstance(self.rows, StoredRows):
-            self.rows.memory.check(statistic.bytes_needed(extent), "counting labels")
         return extent
 
     def _folds(self, settings: Settings) -> Folds:
@@ -172,11 +214,18 @@ class LocalSource(Source):
         labels = self.labels if trains is None else self.labels[~trains]
         return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
 
-    def resolved(self, coloring: Coloring) -> Iterator[tuple[int, Rows]]:
-        """Yield the rows with at most one feature of a color, some at a time, each with its first row.
+    def resolved(self, encoding: Encoding) -> Iterator[tuple[int, Rows]]:
+        """Yield the rows as the encoding resolves them, some at a time, each with its first row."""
+        return self._resolved(encoding.coloring, sums=encoding.sums)
+
+    def _resolved(self, coloring: Coloring, *, sums: bool) -> Iterator[tuple[int, Rows]]:
+        """Yield the rows with all features or, where these are not summed, with one of a color.
 
         In memory they are resolved once, for the statistic and for the training columns alike.
         """
+        if sums:
+            yield from self.rows.pieces()
+            return
         if isinstance(self.rows, StoredRows):
             yield from ordered_map(
                 lambda piece: (piece[0], represent(piece[1], coloring)[0]), self.rows.pieces(), self.threads
@@ -243,6 +292,8 @@ class DiskSource(LocalSource):
             paths,
             limit,
             **limits_of(settings),
+            distinct_values=settings.values == "distinct",
+            later=lambda n_features: _bytes_for_labels(settings, n_features),
         )
 
     @property
@@ -256,16 +307,11 @@ class DiskSource(LocalSource):
         self._data = self.data
 
 
-def check_for_disk(settings: Settings) -> None:
-    """Refuse what cannot be fitted to rows that memory does not hold."""
-    check_coloring_for_disk(settings.coloring, settings.min_edge_count)
-    check_values_elided(settings)
-
-
-def check_values_elided(settings: Settings) -> None:
-    """Refuse to make each value a feature where memory does not hold all rows."""
-    if settings.values == "distinct":
-        raise InputError("values is 'distinct', which needs all rows in memory; expected 'elide'")
+def _bytes_for_labels(settings: Settings, n_features: int) -> int:
+    """The most memory that counting labels takes, before it is known which features are in one row only."""
+    statistic = encoding_class(settings.encoding).statistic
+    extent = Extent(n_features, number_of_folds(settings), n_features, 0)
+    return 0 if statistic is None else int(statistic.bytes_needed(extent))
 
 
 @contextlib.contextmanager
@@ -276,6 +322,5 @@ def source_of_files(
     if settings.memory is None:
         yield MemorySource(reader.batches(paths), y, fields=reader.keeps_fields, threads=reader.n_jobs)
         return
-    check_for_disk(settings)
     with limited(settings.memory, settings.cache) as limit:
         yield DiskSource(reader, paths, limit, settings, y)

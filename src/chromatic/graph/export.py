@@ -13,10 +13,12 @@ import numpy as np
 
 from chromatic._files import check_target, replacing
 from chromatic.data.rows import Rows
+from chromatic.data.stored import StoredRows
 from chromatic.data.transpose import Transposed
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
-from chromatic.graph.walk import Edges, edges
+from chromatic.graph.stream import edges_of
+from chromatic.graph.walk import Edges
 
 Path = str | os.PathLike[str]
 HEAD = ("feature", "other", "rows")
@@ -33,7 +35,7 @@ def check_export(path: Path) -> None:
 
 
 def export(
-    rows: Rows,
+    rows: Rows | StoredRows,
     path: Path,
     k: int = 1,
     *,
@@ -52,7 +54,7 @@ def export(
 
     def counted() -> Iterable[Edges]:
         nonlocal n_edges
-        for block in edges(rows, k, transposed=transposed, threads=threads):
+        for block in edges_of(rows, k, transposed=transposed, threads=threads):
             n_edges += len(block[0])
             yield block
 
@@ -96,9 +98,7 @@ def _write_npz(file: IO[bytes], blocks: Iterable[Edges], vocabulary: Vocabulary)
 
 def _named(block: Edges, vocabulary: Vocabulary) -> tuple[list[str], list[str], list[int]]:
     later, earlier, counts = (array.tolist() for array in block)
-    name: dict[int, str] = {
-        code: vocabulary.name(code).decode("utf-8", "backslashreplace") for code in {*later, *earlier}
-    }
+    name = {code: vocabulary.text(code) for code in {*later, *earlier}}
     return [name[code] for code in earlier], [name[code] for code in later], counts
 
 

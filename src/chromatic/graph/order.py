@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,10 @@ from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
 from chromatic.graph.pairs import Pairs, count
+from chromatic.graph.thinned import Graph
+from chromatic.parameters import Order
 
-ORDERS = ("count", "degree", "largest-first", "smallest-last")
+ORDERS: tuple[str, ...] = get_args(Order)
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
@@ -99,13 +102,49 @@ def ordered(rows: Rows, order: str, k: int = 1, *, transposed: Transposed, threa
     if order == "count":
         return np.arange(rows.n_features)
     if order == "degree":
-        degrees = count(rows, k, transposed=transposed, threads=threads).degree(k)
-        return np.argsort(-degrees.astype(np.int64), kind="stable")
+        return by_degree(count(rows, k, transposed=transposed, threads=threads).degree(k))
     if order == "largest-first":
         return largest_first(rows, k, transposed=transposed, threads=threads)
     if order == "smallest-last":
         return smallest_last(rows, k, transposed=transposed, threads=threads).order
     raise InputError(f"the order is {order!r}; expected one of {', '.join(ORDERS)}")
+
+
+def by_degree(degrees: npt.NDArray[np.integer[Any]]) -> Integers:
+    """The features by descending degree; ties go by count."""
+    return np.argsort(-degrees.astype(np.int64), kind="stable")
+
+
+def ordered_graph(graph: Graph, order: str) -> Integers:
+    """The features of a graph in the order that `order` names, where there are no rows to count again."""
+    check_without_rows(order)
+    return np.arange(graph.n_features) if order == "count" else by_degree(graph.degrees)
+
+
+def check_without_rows(order: str) -> None:
+    """Refuse an order that only rows in memory tell."""
+    if order not in ("count", "degree"):
+        raise InputError(
+            f"the order is {order!r}, which needs all rows in memory; expected 'count' or 'degree', or "
+            "more memory"
+        )
+
+
+def hold_out_of(graph: Graph) -> HeldOut:
+    """W of a graph that is held, for its own k."""
+    return _hold_out(_Held(graph), graph.degrees.astype(np.uint32), graph.k)
+
+
+class _Held:
+    """The neighbors of features in a graph that is held."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.n_features = graph, graph.n_features
+
+    def of(self, v: int, k: int, scratch: tuple[Codes, ...]) -> tuple[Codes, Codes]:
+        """Neighbors of v, all of them seen k times."""
+        neighbors = self.graph.neighbors[self.graph.indptr[v] : self.graph.indptr[v + 1]]
+        return neighbors, np.full(len(neighbors), k, np.uint32)
 
 
 class _Neighbors:
@@ -126,7 +165,8 @@ class _Neighbors:
         if k > 1 and v in self.known:
             return self.known[v]
         n = _count_neighbors(self.data, v, scratch)
-        neighbors, seen = (array[:n].copy() for array in scratch[1:])
+        by_code = np.argsort(scratch[1][:n])  # ties of degrees must not depend on where the rows are
+        neighbors, seen = scratch[1][by_code], scratch[2][by_code]
         often = seen > 1
         size = int(often.sum())
         if v not in self.known and size <= self.room:
@@ -135,7 +175,7 @@ class _Neighbors:
         return neighbors, seen
 
 
-def _hold_out(neighbors: _Neighbors, degrees: Codes, k: int) -> HeldOut:
+def _hold_out(neighbors: _Neighbors | _Held, degrees: Codes, k: int) -> HeldOut:
     n_edges = int(degrees.sum(dtype=np.int64)) // 2
     degrees = degrees[: int(degrees.nonzero()[0].max(initial=-1)) + 1].copy()
     buckets = _buckets(degrees)

@@ -9,9 +9,11 @@ error is found, told, and left out.
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -20,24 +22,39 @@ import numpy.typing as npt
 from chromatic._numba import inlined, kernel, mix, mix_words
 from chromatic.data.hashing import HashIndex
 from chromatic.data.rows import Rows
+from chromatic.data.stored import StoredRows
+from chromatic.data.transpose import Transposed
 from chromatic.errors import InputError
 from chromatic.graph.thinned import Graph
+from chromatic.graph.walk import Edges, edges
+
+log = logging.getLogger("chromatic")
 
 U64 = np.uint64
 BLOCK = 512  # bits of one cache line: all bits of a pair lie in one
 ROOM = 1 << 20  # pairs of a piece
+RATES = (0.01, 0.1, 0.3)  # false positives of filters, the first that memory has room for
+SPARE = 48 << 20  # bytes for a block of the file, and the pairs of a piece
+BYTES_OF_PAIR = 160  # that is counted: in a table that grows, and in the lists it ends in
 
 
 @dataclass(frozen=True)
 class Streamed:
-    """The thinned graph of a stream, and what the filters added to it by error."""
+    """The thinned graph of a stream, exact, and what the filters added to it by error."""
 
-    graph: Graph  # exact
+    k: int
+    n_features: int
+    edges: Edges  # (later, earlier, count), ascending
     survivors: int  # distinct pairs that the last filter knew
     added: int  # of them, those seen fewer than k times: left out again
     rarer: int  # how many distinct pairs were seen fewer than k times, as far as the first filter knows
     false_positive: float  # the share that was asked for
     filter_bytes: int
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph as CSR, whose counts end at 65,535."""
+        return Graph.of_edges(self.k, self.n_features, *self.edges)
 
     @property
     def error(self) -> float:
@@ -52,12 +69,14 @@ def thin_stream(
     *,
     n_features: int,
     false_positive: float = 0.01,
+    check: Callable[[int], None] = lambda survivors: None,
 ) -> Streamed:
     """The graph of pairs seen in k rows or more, from rows that come in batches, twice.
 
     `batches` gives the rows anew for each pass, all coded by one vocabulary. `pairs` is the number of
     pairs in all rows, at most: of those no more than pairs / i distinct ones are seen i times, which
-    sizes the filters. With more, nothing is lost, but the error grows.
+    sizes the filters. With more, nothing is lost, but the error grows. `check` is told, before the second
+    pass, how many distinct pairs it will count, and may refuse.
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "b"], ["a", "c"]], dense_threshold=2).rows
@@ -72,35 +91,105 @@ def thin_stream(
     if pairs < 0:
         raise InputError(f"the number of pairs is {pairs}; expected 0 or more")
     probes = max(1, min(16, round(-math.log2(false_positive))))
-    # A pair's bits share a cache line, which fills less evenly than a whole filter: a fifth more room.
-    bits = [1.2 * pairs / i * -math.log(false_positive) / math.log(2) ** 2 for i in range(1, k + 1)]
-    blocks = np.array([max(1, math.ceil(b / BLOCK)) for b in bits], np.int64)
-    starts = np.concatenate(([0], np.cumsum(blocks)))
+    starts = np.concatenate(([0], np.cumsum(_blocks(k, pairs, false_positive))))
     filters = np.zeros(starts[-1] * (BLOCK // 64), np.uint64)
-    distinct = np.zeros(k, np.int64)
+    filter_bytes, distinct = filters.nbytes, np.zeros(k, np.int64)
     for rows in batches():
         _roll((rows.indptr, rows.codes), (filters, starts), probes, distinct)
+    filters = filters[starts[-2] * (BLOCK // 64) :].copy()  # the last alone is asked again
+    check(int(distinct[-1]) + math.ceil(_believes(filters, probes) * int(distinct[0])))
+    pairs_counted = _counted(batches(), filters, k, probes)
+    real = pairs_counted[1] >= k
+    pair, counts = (part[real] for part in pairs_counted)
+    order = np.argsort(pair)
+    added = int((~real).sum())
+    return Streamed(
+        k=k,
+        n_features=n_features,
+        edges=(
+            (pair[order] >> U64(32)).astype(np.uint32),
+            pair[order].astype(np.uint32),
+            np.minimum(counts[order], 2**32 - 1).astype(np.uint32),
+        ),
+        survivors=len(real),
+        added=added,
+        rarer=max(added, int(distinct[0]) - len(pair)),
+        false_positive=false_positive,
+        filter_bytes=filter_bytes,
+    )
+
+
+def _believes(words: npt.NDArray[np.uint64], probes: int) -> float:
+    """The share of strangers that a filter believes to know, as full as it is."""
+    ones = np.bitwise_count(words).reshape(-1, BLOCK // 64).sum(axis=1)
+    return float(((ones / BLOCK) ** probes).mean())
+
+
+def _counted(
+    batches: Iterable[Rows], last: npt.NDArray[np.uint64], k: int, probes: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """The distinct pairs that the last filter knows, and how many rows have each."""
     index, keys, counts = HashIndex(), [np.zeros(0, np.uint64)], np.zeros(0, np.int64)
-    for rows in batches():
-        for survivors in _survivors(rows, filters[starts[-2] * (BLOCK // 64) :], k, probes):
+    for rows in batches:
+        for survivors in _survivors(rows, last, k, probes):
             ids, first = index.add(mix_words(survivors))
             keys.append(survivors[first])
             counts = np.concatenate((counts, np.zeros(len(first), np.int64)))
             counts += np.bincount(ids, minlength=len(index))
-    pair = np.concatenate(keys)
-    real = counts >= k
-    later, earlier = ((pair[real] >> U64(s)).astype(np.uint32) for s in (32, 0))
-    exact = np.minimum(counts[real], 2**32 - 1).astype(np.uint32)
-    graph = Graph.of_edges(k, n_features, later, earlier, exact)
-    added = int((~real).sum())
-    return Streamed(
-        graph=graph,
-        survivors=len(real),
-        added=added,
-        rarer=max(added, int(distinct[0]) - graph.n_edges),
-        false_positive=false_positive,
-        filter_bytes=filters.nbytes,
+    return np.concatenate(keys), counts
+
+
+def thin_stored(rows: StoredRows, k: int) -> Streamed:
+    """The graph of pairs seen in k rows or more, of rows in a file, within their limit of memory."""
+    # A pair is seen at most as often as its rarer end.
+    n_frequent = int(np.flatnonzero(rows.counts >= k).max(initial=-1)) + 1
+
+    def batches() -> Iterable[Rows]:
+        for _, piece in rows.pieces():
+            yield piece.truncated(n_frequent)
+
+    pairs, memory = sum(map(_n_pairs, batches())), rows.memory
+    room = memory.left() - SPARE
+    sizes = {rate: 8 * (BLOCK // 64) * sum(_blocks(k, pairs, rate)) for rate in RATES}
+    rate = next((rate for rate in RATES if 2 * sizes[rate] <= room), RATES[-1])
+    memory.check(sizes[rate] + SPARE, "filtering pairs of features")
+    streamed = thin_stream(
+        batches,
+        k,
+        pairs,
+        n_features=rows.n_features,
+        false_positive=rate,
+        check=lambda n: memory.check(n * BYTES_OF_PAIR + SPARE, f"counting {n:,} pairs of features"),
     )
+    log.info(
+        "pairs: %s seen in %d rows or more, and %s rarer ones that %s MB of filters let pass",
+        *(f"{len(streamed.edges[0]):,}", k, f"{streamed.added:,}", f"{sizes[rate] >> 20:,}"),
+    )
+    return streamed
+
+
+def edges_of(
+    rows: Rows | StoredRows, k: int = 1, *, transposed: Transposed | None = None, threads: int = 1
+) -> Iterator[Edges]:
+    """Yield the edges seen in k rows or more, in blocks, wherever the rows are."""
+    if isinstance(rows, StoredRows):
+        yield thin_stored(rows, k).edges
+    else:
+        yield from edges(rows, k, transposed=transposed, threads=threads)
+
+
+def _blocks(k: int, pairs: int, false_positive: float) -> list[int]:
+    """The blocks of each filter: no more than pairs / i distinct pairs are seen i times.
+
+    A pair's bits share a cache line, which fills less evenly than a whole filter: a fifth more room.
+    """
+    bits = [1.2 * pairs / i * -math.log(false_positive) / math.log(2) ** 2 for i in range(1, k + 1)]
+    return [max(1, math.ceil(b / BLOCK)) for b in bits]
+
+
+def _n_pairs(rows: Rows) -> int:
+    lengths = np.diff(rows.indptr)
+    return int((lengths * (lengths - 1) // 2).sum())
 
 
 def _survivors(
@@ -119,9 +208,9 @@ def _survivors(
 
 
 @inlined
-def _next(h):  # type: ignore[no-untyped-def]
-    """The hash of the same pair for the next filter."""
-    return mix(h + U64(0x9E3779B97F4A7C15))
+def _hash(pair, f):  # type: ignore[no-untyped-def]
+    """The hash of a pair for the filter f."""
+    return mix(pair + U64(0x9E3779B97F4A7C15) * (U64(f) + U64(1)))
 
 
 @inlined
@@ -160,14 +249,14 @@ def _roll(rows, bloom, probes, distinct):  # type: ignore[no-untyped-def]
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(indptr[row], i):
-                h = mix((U64(codes[i]) << U64(32)) | U64(codes[j]))
+                pair = (U64(codes[i]) << U64(32)) | U64(codes[j])
                 for f in range(k):
+                    h = _hash(pair, f)
                     base = 8 * starts[f] + _block(h, starts[f + 1] - starts[f])
                     if not _knows(filters, base, h, probes):
                         _learn(filters, base, h, probes)
                         distinct[f] += 1
                         break
-                    h = _next(h)
 
 
 @kernel
@@ -179,9 +268,7 @@ def _keep(rows, last, k, probes, out):  # type: ignore[no-untyped-def]
         for i in range(indptr[row], indptr[row + 1]):
             for j in range(indptr[row], i):
                 pair = (U64(codes[i]) << U64(32)) | U64(codes[j])
-                h = mix(pair)
-                for _ in range(k - 1):
-                    h = _next(h)
+                h = _hash(pair, k - 1)
                 if _knows(last, _block(h, len(last) // 8), h, probes):
                     out[n] = pair
                     n += 1

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
@@ -17,6 +16,7 @@ from chromatic.graph.order import HeldOut, hold_out
 from chromatic.graph.pairs import Filtered, Pairs, count, count_filtered
 
 Series = dict[str, list[Any]]
+MAX_K = 64  # where no other is asked for
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Study:
 
 def study(
     rows: Rows,
-    max_k: int = 64,
+    max_k: int = MAX_K,
     *,
     test: Rows | None = None,
     delta: float = 0.01,
@@ -53,9 +53,9 @@ def study(
 
     New edges of a test row are pairs that fewer than k training rows have; `new_edges_seen` has those
     of known features only, and `good_turing_seen` is its twin: without features of one row, which
-    would be unknown had their row been left out. Degrees are averaged over all features. Colors are
-    those that the theorem needs for a loss of L with probability 1 - delta, with the paper's deviation
-    and with McDiarmid's own.
+    would be unknown had their row been left out. Degrees are averaged over the features of the graph.
+    Colors are those that the theorem needs for a loss of L with probability 1 - delta, with the paper's
+    deviation and with McDiarmid's own.
 
     >>> from chromatic.data import Reader
     >>> rows = Reader().read([["a", "b"], ["a", "b"], ["a", "c"]], dense_threshold=2).rows
@@ -95,13 +95,15 @@ def _per_k(pairs: Pairs) -> Series:
 
 def _filtered(pairs: Pairs, held_out: list[HeldOut], left: Filtered) -> Series:
     """Return the figures without the held-out features."""
-    n, v = max(1, pairs.n_rows), max(1, pairs.n_features)
+    n = max(1, pairs.n_rows)
     return {
         "k": [held.k for held in held_out],
         "held_out": [len(held.features) for held in held_out],
         "edges": [held.n_edges for held in held_out],
         "max_degree": [held.max_degree for held in held_out],
-        "avg_degree": [2 * held.n_edges / v for held in held_out],
+        "avg_degree": [
+            2 * held.n_edges / max(1, pairs.n_features - len(held.features)) for held in held_out
+        ],
         "good_turing": (left.good_turing / n).tolist(),
         "good_turing_seen": (left.good_turing_seen / n).tolist(),
     }
@@ -185,29 +187,21 @@ def _split(rows: Rows, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]
     def part(chosen: npt.NDArray[np.int64]) -> Rows:
         inside = np.zeros(rows.n_rows, np.bool_)
         inside[chosen] = True
-        codes = rank[rows.codes[np.repeat(inside, lengths)]]
-        known = codes < n_known
+        codes = rows.codes[np.repeat(inside, lengths)]
+        known = rank[codes] < n_known
         row = np.repeat(np.arange(len(chosen)), lengths[chosen])[known]
         kept = np.bincount(row, minlength=len(chosen))
-        indptr = np.concatenate(([0], np.cumsum(kept)))
-        codes = codes[known]
-        _sort_rows(indptr, codes, np.empty(RANKED, codes.dtype))
         unseen = lengths[chosen] - kept
-        return replace(
+        some = replace(
             rows,
-            indptr=indptr,
-            codes=codes,
+            indptr=np.concatenate(([0], np.cumsum(kept))),
+            codes=codes[known],
             labels=None,
             dense=rows.dense[chosen],
             n_features=n_known,
             unseen=int(unseen.sum()),
             unseen_by_row=unseen.astype(np.uint32),
         )
+        return some.recoded(rank)
 
     return part(first), part(last)
-
-
-@kernel
-def _sort_rows(indptr, codes, spare):  # type: ignore[no-untyped-def]
-    for row in range(len(indptr) - 1):
-        sort_slice(codes, indptr[row], indptr[row + 1], spare, True)

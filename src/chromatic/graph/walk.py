@@ -23,7 +23,6 @@ from chromatic.data.transpose import Transposed, transpose
 from chromatic.errors import InputError
 
 PIECE = 1 << 21  # pairs counted at a time
-BYTES_OF_PIECE = 24 * PIECE  # while its edges are copied out
 
 Integers = npt.NDArray[np.int64]
 Edges = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
@@ -129,7 +128,7 @@ class Walk:
             self.test = test.indptr, test.codes, transposed_test.indptr, transposed_test.rows
         self.threads = threads
         self.pairs = np.zeros(rows.n_features, np.int64)
-        _count_earlier(rows.indptr, rows.codes, self.pairs)
+        count_earlier(rows.indptr, rows.codes, self.pairs)
         done = np.cumsum(self.pairs + transposed.counts)
         ends = np.searchsorted(done, np.arange(PIECE, int(done[-1]) if len(done) else 0, PIECE))
         cuts = np.unique(np.concatenate(([0], ends, [rows.n_features])))
@@ -158,7 +157,7 @@ class Walk:
 
 
 @kernel
-def _count_earlier(indptr, codes, pairs):  # type: ignore[no-untyped-def]
+def count_earlier(indptr, codes, pairs):  # type: ignore[no-untyped-def]
     """For each feature, how many earlier ones stand in its rows."""
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):

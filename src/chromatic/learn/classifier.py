@@ -184,19 +184,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return made
 
     def _network(self, entries_per_row: float = 1.0) -> Any:
-        import torch
-
-        from chromatic.learn.networks import Network, architecture
+        from chromatic.learn.networks import Network, architecture, device_of
 
         if self.updates not in ("auto", "dense", "lazy"):
             raise InputError(f"updates is {self.updates!r}; expected auto, dense or lazy")
         if not 0 <= self.dropout < 1:
             raise InputError(f"dropout is {self.dropout}; expected 0 or more, and below 1")
-        try:
-            device = torch.device(self.device)
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
-            raise InputError(f"device is {self.device!r}; expected one that torch has: {error}") from error
+        device = device_of(self.device)
         network = Network(
             architecture(self.architecture, self.embedding, self.hidden),
             self.layout_.fields,

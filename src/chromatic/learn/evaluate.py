@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,18 +18,23 @@ import numpy.typing as npt
 
 from chromatic._extras import optional
 from chromatic._files import peak_memory
+from chromatic._processes import in_a_process
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.learn.boosting import LightGBM
-from chromatic.learn.encoders import ALIASES, VALIDATIONS, Pair, Split, canonical, encode_pair
+from chromatic.learn.encoders import ALIASES, VALIDATIONS, WITHOUT_BUDGET, canonical, encode_pair
 from chromatic.learn.inputs import Layout
 from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
 from chromatic.learn.results import Results
+from chromatic.learn.splits import AnySplit, Pair, Split, StreamedPair
 from chromatic.registry import ENCODINGS, encoding_class
 
-NETWORKS = ("fm", "nfm", "deepfm", "wd")
+NETWORKS = {"lr-net": "lr", "fm": "fm", "nfm": "nfm", "deepfm": "deepfm", "wd": "wd"}  # architectures
 LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
 CHOOSE = ("lr",)  # learners with something to choose
+ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
+STREAM = ("vw",)  # learners that need not hold their rows
+ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
 FIGURES = {
     "columns": int,
     "parameters": int,
@@ -43,8 +50,26 @@ FIGURES = {
 Result = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class Networks:
+    """How all networks of a grid are trained."""
+
+    device: str = "cpu"  # of torch
+    updates: str = "auto"  # of `NetworkClassifier`: dense is Adam, lazy is Adam of what a batch touches
+
+    def check(self) -> None:
+        """Refuse a device that torch does not have."""
+        optional("torch")
+        from chromatic.learn.networks import device_of
+
+        device_of(self.device)
+
+
+ON_CPU = Networks()
+
+
 def evaluate(
-    split: Split,
+    split: AnySplit[Any],
     encoders: Sequence[str] = ("submodular",),
     learners: Sequence[str] = ("vw",),
     budgets: Sequence[int] = (1024,),
@@ -53,6 +78,7 @@ def evaluate(
     validation: str = "random",
     seed: int = 0,
     threads: int = 1,
+    networks: Networks = ON_CPU,
     isolated: bool = True,
 ) -> Iterator[Result]:
     """The results of a grid, one by one, encoder by encoder.
@@ -69,11 +95,15 @@ def evaluate(
         given.setdefault(canonical(word), word)
     _check(learners, LEARNERS, "learner")
     _check([validation], VALIDATIONS, "validation")
+    if {*learners} & {*NETWORKS}:
+        networks.check()
     data = split.fingerprint
     results = Results(out, _schema(), upgrade=_named)
+    held_out = cache(lambda: split.within(validation, seed))  # the same for all cells
     for encoder, word in given.items():
-        for budget in dict.fromkeys(budgets) if encoder != "none" else [None]:
-            lazy = _LazyPair(split, encoder, budget, threads=threads, seed=seed, validation=validation)
+        for budget in dict.fromkeys(budgets) if encoder not in WITHOUT_BUDGET else [None]:
+            make = partial(encode_pair, encoder=encoder, budget=budget or 0, threads=threads, seed=seed)
+            lazy = _LazyPair(split, held_out, make)
             for learner in dict.fromkeys(learners):
                 cell = {
                     "encoder": encoder,
@@ -83,7 +113,8 @@ def evaluate(
                     "validation": validation,
                     "data": data,
                 }
-                done = results.done(cell) or results.put(cell, [_run_cell(cell, lazy, threads, isolated)])
+                run = partial(_run_cell, cell, lazy, threads, networks, isolated=isolated)
+                done = results.done(cell) or results.put(cell, [run()])
                 yield from (result | {"encoder": word} for result in done)
 
 
@@ -106,18 +137,15 @@ class _LazyPair:
     """The pair that an encoder makes: once, when the first learner asks."""
 
     def __init__(
-        self, split: Split, encoder: str, budget: int | None, *, threads: int, seed: int, validation: str
+        self, split: AnySplit[Any], held_out: Callable[[], Split], make: Callable[[AnySplit[Any]], Any]
     ) -> None:
-        def make(split: Split) -> Pair:
-            return encode_pair(split, encoder, budget or 0, threads=threads, seed=seed)
-
-        self.make: Callable[[], Pair] = lambda: make(split)
-        self.make_within: Callable[[], Pair] = lambda: make(split.within(validation, seed))
-        self.pair: Pair | None = None
+        self.make: Callable[[], Pair | StreamedPair] = lambda: make(split)
+        self.make_within: Callable[[], Pair] = lambda: make(held_out())
+        self.pair: Pair | StreamedPair | None = None
         self.error: Exception | None = None
         self.seconds = 0.0
 
-    def get(self) -> tuple[Pair, float]:
+    def get(self) -> tuple[Pair | StreamedPair, float]:
         """Return the pair, and how long it took to make it."""
         if self.error is not None:
             raise self.error
@@ -132,7 +160,7 @@ class _LazyPair:
         return self.pair, self.seconds
 
 
-def _run_cell(cell: Result, lazy: _LazyPair, threads: int, isolated: bool) -> Result:
+def _run_cell(cell: Result, lazy: _LazyPair, threads: int, networks: Networks, *, isolated: bool) -> Result:
     figures: Result = dict.fromkeys(FIGURES)
     try:
         refused = why_not(cell["encoder"], cell["learner"])
@@ -140,9 +168,12 @@ def _run_cell(cell: Result, lazy: _LazyPair, threads: int, isolated: bool) -> Re
             raise InputError(refused)
         pair, seconds = lazy.get()
         figures |= {"columns": pair.train.n_columns, "encode_seconds": seconds}
+        if cell["learner"] not in STREAM:
+            pair = pair.loaded()
         within = lazy.make_within() if cell["learner"] in CHOOSE else None
         run = _in_a_process if isolated else measure
-        return figures | run(cell["learner"], pair, within, cell["seed"], threads) | {"error": None}
+        measured = run(cell["learner"], pair, within, seed=cell["seed"], threads=threads, networks=networks)
+        return figures | measured | {"error": None}
     except Exception as error:  # whatever it is, the other cells go on
         told = str(error) or type(error).__name__
         return figures | {
@@ -150,51 +181,40 @@ def _run_cell(cell: Result, lazy: _LazyPair, threads: int, isolated: bool) -> Re
         }
 
 
-def _in_a_process(learner: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Result:
-    from concurrent.futures import ProcessPoolExecutor
+def _in_a_process(learner: str, pair: Pair | StreamedPair, within: Pair | None, **options: Any) -> Result:
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
 
-    with ProcessPoolExecutor(1, get_context("spawn"), initializer=_end_with_parent) as pool:
-        try:
-            return pool.submit(measure, learner, pair, within, seed=seed, threads=threads).result()
-        except BrokenProcessPool as error:
-            raise InputError(
-                "the learner's process died, as one does that runs out of memory; take a smaller budget"
-            ) from error
-
-
-def _end_with_parent() -> None:
-    """No cell goes on when the grid was ended."""
-    from multiprocessing import parent_process
-    from multiprocessing.connection import wait
-    from threading import Thread
-
-    def watch() -> None:
-        parent = parent_process()
-        if parent is not None:
-            wait([parent.sentinel])
-            os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
+    try:
+        result: Result = in_a_process(measure, learner, pair, within, **options)
+        return result
+    except BrokenProcessPool as error:
+        raise InputError(
+            "the learner's process died, as one does that runs out of memory; take a smaller budget"
+        ) from error
 
 
 def measure(
-    learner: str, pair: Pair, within: Pair | None = None, seed: int = 0, threads: int = 1
+    learner: str,
+    pair: Pair | StreamedPair,
+    within: Pair | None = None,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    networks: Networks = ON_CPU,
 ) -> Result:
     """Train a learner on a pair, and tell how well it does; it chooses on `within` what it has to."""
-    from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+    from sklearn.metrics import accuracy_score, roc_auc_score
 
     start = time.perf_counter()
-    made = _learner(learner, pair, within, seed, threads)
+    made = _learner(learner, pair, within, seed=seed, threads=threads, networks=networks)
     made.fit(pair.train, pair.y)
     seconds = time.perf_counter() - start
     probabilities = made.predict(pair.test)
     both = len(np.unique(pair.y_test)) == 2
     return {
         "parameters": made.n_parameters,
-        "log_loss": float(log_loss(pair.y_test, probabilities, labels=[0, 1])),
-        "train_log_loss": float(log_loss(pair.y, made.predict(pair.train), labels=[0, 1])),
+        "log_loss": _log_loss(pair.y_test, probabilities),
+        "train_log_loss": _log_loss(pair.y, made.predict(pair.train)),
         "auc": float(roc_auc_score(pair.y_test, probabilities)) if both else None,
         "accuracy": float(accuracy_score(pair.y_test, probabilities > 0.5)),
         "train_seconds": seconds,
@@ -202,23 +222,43 @@ def measure(
     }
 
 
+def _log_loss(y: npt.NDArray[np.float64], probabilities: npt.NDArray[np.float64]) -> float:
+    """Return the log loss of labels of 0 and 1 as scikit-learn has it, without its copies.
+
+    >>> round(_log_loss(np.array([1.0, 0.0]), np.array([0.5, 1.0])), 4)
+    18.3684
+    """
+    of_label = np.where(y == 1, probabilities, 1 - probabilities)
+    np.clip(of_label, np.finfo(np.float64).eps, 1 - np.finfo(np.float64).eps, out=of_label)
+    return float(-np.log(of_label, out=of_label).mean())
+
+
 class Learner(Protocol):
     """What the learners have in common."""
 
     n_parameters: int
 
-    def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Any:
+    def fit(self, columns: Any, y: npt.NDArray[Any]) -> Any:
         """Train on rows and labels of 0 and 1."""
 
-    def predict(self, columns: Encoded) -> npt.NDArray[np.float64]:
+    def predict(self, columns: Any) -> npt.NDArray[np.float64]:
         """The probability of the label 1 of each row."""
 
 
 class _NetworkLearner:
-    def __init__(self, name: str, field_dims: npt.NDArray[np.int64] | None, seed: int) -> None:
+    def __init__(
+        self, name: str, field_dims: npt.NDArray[np.int64] | None, seed: int, networks: Networks
+    ) -> None:
         from chromatic.learn.classifier import NetworkClassifier
 
-        self.network = NetworkClassifier(name, field_dims=field_dims, random_state=seed, verbose=1)
+        self.network = NetworkClassifier(
+            NETWORKS[name],
+            field_dims=field_dims,
+            updates=networks.updates,
+            device=networks.device,
+            random_state=seed,
+            verbose=1,
+        )
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> None:
         self.network.fit(columns, y)
@@ -228,11 +268,22 @@ class _NetworkLearner:
         return self.network.predict_proba(columns)[:, 1]
 
 
-def _learner(name: str, pair: Pair, within: Pair | None, seed: int, threads: int) -> Learner:
+def _learner(
+    name: str,
+    pair: Pair | StreamedPair,
+    within: Pair | None,
+    *,
+    seed: int,
+    threads: int,
+    networks: Networks,
+) -> Learner:
     """A learner that suits a pair, its library imported."""
+    if name in ("lr", "lightgbm") and not all(one.train.n_columns for one in (pair, within) if one):
+        raise InputError(f"there are no columns, and {name} needs one; take another encoder, or vw")
     if name == "vw":
         optional("vowpalwabbit")
         return VowpalWabbit()
+    assert isinstance(pair, Pair), f"{name} holds all rows"
     if name == "lightgbm":
         optional("lightgbm")
         return LightGBM(pair.field_dims is not None, threads, seed)
@@ -241,8 +292,9 @@ def _learner(name: str, pair: Pair, within: Pair | None, seed: int, threads: int
             return Logistic()
         return Logistic(choose_strength(within.train, within.y, within.test, within.y_test))
     optional("torch")
-    _check_memory(name, pair)
-    return _NetworkLearner(name, pair.field_dims, seed)
+    if networks.device == "cpu":
+        _check_memory(name, pair)
+    return _NetworkLearner(name, pair.field_dims, seed, networks)
 
 
 def _check_memory(learner: str, pair: Pair) -> None:
@@ -250,7 +302,7 @@ def _check_memory(learner: str, pair: Pair) -> None:
     from chromatic.learn.networks import ARCHITECTURES, count_parameters
 
     layout = Layout.of(pair.train, pair.field_dims)
-    needed = 16 * count_parameters(ARCHITECTURES[learner], len(layout.fields), layout.n_fields)
+    needed = 16 * count_parameters(ARCHITECTURES[NETWORKS[learner]], len(layout.fields), layout.n_fields)
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
     if needed > 0.7 * there:
         raise InputError(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,13 @@ from chromatic._extras import optional
 from chromatic.data.writers import write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.learn.inputs import scales_of
+from chromatic.learn.splits import Streamed
 
 Floats = npt.NDArray[np.float64]
 
-STRENGTHS = (0.01, 0.1, 1.0)  # of scikit-learn's C, the inverse of the penalty
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of scikit-learn's C, the inverse of the penalty
+# scikit-learn's own tolerance, 1e-4 of a mean over rows, is more than the whole gradient of a rare feature.
+SOLVER: dict[str, Any] = {"solver": "newton-cg", "tol": 1e-6, "max_iter": 300, "warm_start": True}
 CONSTANT = 11_650_396  # the feature that Vowpal Wabbit adds to every row
 
 
@@ -29,10 +34,11 @@ class VowpalWabbit:
     True
     """
 
-    def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> VowpalWabbit:
+    def fit(self, columns: Encoded | Streamed, y: npt.NDArray[Any]) -> VowpalWabbit:
+        """Train on rows and labels, by way of a file: rows that memory does not hold stream into it."""
         bits, self.first = places(columns.n_columns)
         self.n_parameters = columns.n_columns + 1
-        with tempfile.TemporaryDirectory() as folder:
+        with _folder(columns) as folder:
             rows, model = os.path.join(folder, "rows.vw"), os.path.join(folder, "model")
             write_text(columns.to_batches(np.where(y == 1, 1.0, -1.0), self.first, fold=True), rows, "vw")
             _run(["--data", rows, "--loss_function", "logistic", "-b", str(bits), "-f", model])
@@ -40,16 +46,23 @@ class VowpalWabbit:
                 self.model = file.read()
         return self
 
-    def predict(self, columns: Encoded) -> Floats:
+    def predict(self, columns: Encoded | Streamed) -> Floats:
         """The probability of the label 1 of each row."""
-        with tempfile.TemporaryDirectory() as folder:
+        with _folder(columns) as folder:
             rows, model, out = (os.path.join(folder, name) for name in ("rows.vw", "model", "out"))
             with open(model, "wb") as file:
                 file.write(self.model)
-            labels = np.ones(len(columns.indptr) - 1)
+            labels = np.ones(columns.n_rows)
             write_text(columns.to_batches(labels, self.first, fold=True), rows, "vw")
             _run(["-i", model, "-t", "--data", rows, "--link", "logistic", "-p", out])
-            return np.atleast_1d(np.loadtxt(out))
+            return np.fromfile(out, sep="\n")
+
+
+def _folder(columns: Encoded | Streamed) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for files; with a limit of memory it is on that disk, since /tmp may be memory."""
+    return tempfile.TemporaryDirectory(
+        dir=columns.memory.scratch if isinstance(columns, Streamed) else None
+    )
 
 
 def places(n_columns: int) -> tuple[int, int]:
@@ -72,17 +85,22 @@ def _run(arguments: list[str]) -> None:
 
 
 class Logistic:
-    """Logistic regression of scikit-learn, with C as the inverse of the penalty."""
+    """Logistic regression of scikit-learn, with C as the inverse of the penalty.
+
+    Another fit begins with the weights of the one before.
+    """
 
     def __init__(self, strength: float = 1.0) -> None:
         self.strength = strength
+        self.learner: Any = None
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Logistic:
         from sklearn.linear_model import LogisticRegression
 
         self.scales = scales_of(columns.dense)
-        learner = LogisticRegression(C=self.strength, solver="newton-cg", max_iter=300)
-        self.learner = learner.fit(self._matrix(columns), y)
+        if self.learner is None:
+            self.learner = LogisticRegression(**SOLVER)
+        self.learner.set_params(C=self.strength).fit(self._matrix(columns), y)
         self.n_parameters = columns.n_columns + 1
         return self
 
@@ -92,8 +110,6 @@ class Logistic:
         return probabilities
 
     def _matrix(self, columns: Encoded) -> Any:
-        from dataclasses import replace
-
         return replace(columns, dense=columns.dense / self.scales).to_csr()
 
 
@@ -101,10 +117,25 @@ def choose_strength(
     train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
 ) -> float:
     """Return the C under which the labels of held-out rows are likeliest."""
+    losses = losses_by_strength(train, y, held_out, y_held_out)
+    return min(losses, key=losses.__getitem__)
+
+
+def losses_by_strength(
+    train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
+) -> dict[float, float]:
+    """Return the log loss on held-out rows under each C, the strongest penalty first.
+
+    The first C that is worse than the one before ends the search.
+    """
     from sklearn.metrics import log_loss
 
-    losses = [
-        log_loss(y_held_out, Logistic(strength).fit(train, y).predict(held_out), labels=[0, 1])
-        for strength in STRENGTHS
-    ]
-    return STRENGTHS[int(np.argmin(losses))]
+    learner, losses, least = Logistic(), {}, math.inf
+    for strength in STRENGTHS:
+        learner.strength = strength
+        predicted = learner.fit(train, y).predict(held_out)
+        losses[strength] = float(log_loss(y_held_out, predicted, labels=[0, 1]))
+        if losses[strength] > least:
+            break
+        least = losses[strength]
+    return losses

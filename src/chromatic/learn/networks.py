@@ -57,6 +57,23 @@ def architecture(
     return Architecture(embedding if base.embedding else 0, hidden, base.pairs, base.pooled)
 
 
+def device_of(name: str) -> torch.device:
+    """Return a device by its name; refuse one that is not there.
+
+    >>> device_of("cpu")
+    device(type='cpu')
+    """
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        why = str(error).partition("\n")[0].partition(". ")[0]
+        raise InputError(
+            f"device is {name!r}; expected one that torch has here, such as cpu ({why})"
+        ) from error
+    return device
+
+
 def count_parameters(made: Architecture, n_embeddings: int, n_fields: int) -> int:
     """How many numbers a network learns, without making it.
 

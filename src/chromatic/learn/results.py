@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from chromatic._files import replacing
+from chromatic._files import check_target, is_stream, replacing
 from chromatic.errors import in_file
 
 Record = dict[str, Any]
@@ -60,6 +60,13 @@ class Results:
             _write(self.path, self._records, self.schema)
         self.tell(cell)
         return records
+
+
+def check_store(path: str) -> None:
+    """Refuse a file that results cannot be kept in: they are read again, and written several times."""
+    check_target(path)
+    if is_stream(path):
+        raise in_file(path, None, "is a device or a pipe, and results are read again; expected a file")
 
 
 def append_lines(path: str, records: Iterable[Record]) -> None:

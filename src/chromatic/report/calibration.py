@@ -13,8 +13,8 @@ from chromatic.report.observed import Observed, Pooled, pool, sums_by
 from chromatic.report.subject import Floats, Hint, Integers, Subject
 from chromatic.report.svg import Axis, Plot, Shape, dots, line
 
-ENOUGH_ROWS = 30  # to draw a column's rate
-SIZES = (300, 3000)  # rows of larger dots
+ENOUGH = 30  # times that a column's features are in test rows, to draw its rate
+SIZES = (300, 3000)  # times, of larger dots
 FURTHEST = 10
 
 
@@ -22,7 +22,7 @@ class Furthest(NamedTuple):
     """A column whose rate in the test rows is far from that in training."""
 
     column: int
-    rows: int
+    times: int  # that its features are in test rows
     told: float  # its rate in training
     seen: float  # its rate in the test rows
     errors: float  # the difference in standard errors
@@ -34,14 +34,14 @@ class RatesOfColumns:
 
     template: ClassVar[str] = "calibration_columns.html"
 
-    gap: float  # mean difference of the rates, weighted by rows
+    gap: float  # mean difference of the rates, weighted by how often the features are there
     within: float  # share of columns within two standard errors
     prior: float
     positive_rate: float
     plot: Plot
     n_left_out: int
     furthest: list[Furthest]
-    enough_rows: int = ENOUGH_ROWS
+    enough: int = ENOUGH
     sizes: tuple[int, int] = SIZES
 
 
@@ -75,37 +75,36 @@ def calibration(subject: Subject) -> RatesOfColumns | LabelsByValue | Hint:
 
 def _rates_of_columns(subject: Subject, positive_rate: float) -> RatesOfColumns | Hint:
     assert subject.in_test is not None
-    test_rows, test_sums = subject.in_test
-    assert test_sums is not None
-    enough = np.flatnonzero(test_rows >= ENOUGH_ROWS)
+    of_all, positives, squares = subject.in_test
+    enough = np.flatnonzero(of_all >= ENOUGH)
     if not len(enough):
-        return Hint(f"No column is 1 in {ENOUGH_ROWS} test rows or more.")
-    rows, told = test_rows[enough], subject.facts.measure[enough]
-    seen = test_sums[enough] / rows
-    errors = (seen - told) / np.sqrt(np.maximum(told * (1 - told), 1e-9) / rows)
+        return Hint(f"The features of no column are in the test rows {ENOUGH} times or more.")
+    times, told = of_all[enough], subject.facts.measure[enough]
+    seen = positives[enough] / times
+    errors = (seen - told) / np.sqrt(np.maximum(told * (1 - told), 1e-9) * squares[enough] / times**2)
     furthest = np.argsort(-np.abs(errors), kind="stable")[:FURTHEST]
-    of_furthest = (numbers[furthest].tolist() for numbers in (enough, rows, told, seen, errors))
+    of_furthest = (numbers[furthest].tolist() for numbers in (enough, times, told, seen, errors))
     return RatesOfColumns(
-        gap=float((np.abs(seen - told) * rows).sum() / rows.sum()),
+        gap=float((np.abs(seen - told) * times).sum() / times.sum()),
         within=float((np.abs(errors) <= 2).mean()),
         prior=subject.encoding.prior or 0.0,
         positive_rate=positive_rate,
-        plot=_plot_of_columns(told, seen, rows, pool(told, rows, test_sums[enough])),
-        n_left_out=len(test_rows) - len(enough),
+        plot=_plot_of_columns(told, seen, times, pool(told, times, positives[enough])),
+        n_left_out=len(of_all) - len(enough),
         furthest=[Furthest(*numbers) for numbers in zip(*of_furthest, strict=True)],
     )
 
 
-def _plot_of_columns(told: Floats, seen: Floats, rows: Integers, pooled: Pooled) -> Plot:
+def _plot_of_columns(told: Floats, seen: Floats, times: Integers, pooled: Pooled) -> Plot:
     axis = Axis(0, 1.04 * float(max(told.max(), seen.max())))
     shapes = [line([(0, 0), (axis.high, axis.high)], axis, axis, "even")]
-    sizes = np.digitize(rows, SIZES)
+    sizes = np.digitize(times, SIZES)
     for size, class_ in enumerate(("few", "some", "many")):
         chosen = sizes == size
         shapes.append(dots(zip(told[chosen], seen[chosen], strict=True), axis, axis, class_))
     return Plot(
         label="rates of columns in training, and in the test rows",
-        shapes=[*shapes, *_pooled_shapes(pooled, axis, axis)],
+        shapes=[*shapes, *pooled_shapes(pooled, axis, axis)],
         x=axis,
         y=axis,
         x_format="{:.0%}",
@@ -117,18 +116,18 @@ def _plot_of_columns(told: Floats, seen: Floats, rows: Integers, pooled: Pooled)
 
 
 def _labels_by_value(encoding: Encoding, labels: Floats, observed: Observed) -> LabelsByValue | Hint:
-    kept, n = observed.kept, len(encoding.vocabulary)
-    rows = np.bincount(kept.codes, minlength=n)
-    sums = sums_by(kept.codes, np.repeat(labels, np.diff(kept.indptr)), n)
+    counted, n = observed.resolved, len(encoding.vocabulary)
+    rows = np.bincount(counted.codes, minlength=n)
+    sums = sums_by(counted.codes, np.repeat(labels, np.diff(counted.indptr)), n)
     if not rows.sum():
         return Hint("The test rows have no feature that the model knows.")
     pooled = pool(encoding.measure, rows, sums, 20)
     binary, mean = observed.positive_rate is not None, float(labels.mean())
-    x = _around(pooled.told)
-    y = _around(np.append(pooled.seen, [0.0, 1.08 * pooled.seen.max()]))
+    x = around(pooled.told)
+    y = around(np.append(pooled.seen, [0.0, 1.08 * pooled.seen.max()]))
     plot = Plot(
         label="labels of test rows against the values of their features",
-        shapes=[line([(x.low, mean), (x.high, mean)], x, y, "even"), *_pooled_shapes(pooled, x, y)],
+        shapes=[line([(x.low, mean), (x.high, mean)], x, y, "even"), *pooled_shapes(pooled, x, y)],
         x=x,
         y=y,
         x_format="{:.2g}",
@@ -139,11 +138,13 @@ def _labels_by_value(encoding: Encoding, labels: Floats, observed: Observed) -> 
     return LabelsByValue(plot)
 
 
-def _around(values: Floats) -> Axis:
+def around(values: Floats) -> Axis:
+    """Return an axis that shows all values."""
     low, high = float(values.min()), float(values.max())
     return Axis(low, high if high > low else low + 1)
 
 
-def _pooled_shapes(pooled: Pooled, x: Axis, y: Axis) -> list[Shape]:
+def pooled_shapes(pooled: Pooled, x: Axis, y: Axis) -> list[Shape]:
+    """Return groups as dots on a line."""
     points = list(zip(pooled.told.tolist(), pooled.seen.tolist(), strict=True))
     return [line(points, x, y, "pooled"), dots(points, x, y, "pooled")]

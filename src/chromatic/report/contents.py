@@ -10,25 +10,31 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.explain import column_names
-from chromatic.report.subject import Floats, Integers, Subject, most_lost, name_of
+from chromatic.encoding.explain import column_names, strongest
+from chromatic.report.subject import Integers, Subject, most_collided, name_of
 
 MOST_COLUMNS = 4000
 MOST_FEATURES = 30_000
 MOST_BYTES = 3_000_000  # of the embedded features
 FIRST_OF_COLUMN = 8
+MOST_WEIGHTS = 200  # in each direction
 
 
 def embedded(subject: Subject) -> dict[str, Any]:
     """Return what the page's script reads: columns, and features as far as they fit.
 
-    First come the most lost ones, then the first of each column, then the most frequent of all.
+    First come those in the page's tables, then the first of each column, then the most frequent of all.
     """
     encoding, observed, facts = subject.encoding, subject.observed, subject.facts
     vocabulary, column = encoding.vocabulary, encoding.tables.of_features
     listed = subject.order[:MOST_COLUMNS]
     wanted = np.concatenate(
-        (most_lost(observed), _first_of_columns(column, len(facts.colors), listed), np.arange(len(column)))
+        (
+            most_collided(observed),
+            *(strongest(encoding, None, MOST_WEIGHTS)[:1] if encoding.linear is not None else ()),
+            _first_of_columns(column, len(facts.colors), listed),
+            np.arange(len(column)),
+        )
     )
     codes, names = _fitting(vocabulary, wanted)
     features: dict[str, Any] = {
@@ -39,11 +45,17 @@ def embedded(subject: Subject) -> dict[str, Any]:
         "measure": _rounded(encoding.measure[codes]),
     }
     if observed is not None:
-        features["seen"], features["lost"] = observed.seen[codes].tolist(), observed.lost[codes].tolist()
+        features["seen"] = observed.seen[codes].tolist()
+        features["collided"] = observed.collided[codes].tolist()
+    if encoding.linear is not None:
+        features["weight"] = _rounded(encoding.linear.weights[codes])
     return {
         "measure_key": encoding.measure_key,
         "prior": encoding.prior,
+        "sums": encoding.sums,
         "n_features": len(vocabulary),
+        "n_own_columns": encoding.n_own_columns,
+        "n_linear": encoding.n_sparse_columns - encoding.n_own_columns,
         "features": features,
         "columns": _columns(subject, listed),
     }
@@ -62,10 +74,10 @@ def _columns(subject: Subject, listed: Integers) -> dict[str, Any]:
         "absent": facts.absent[listed].tolist(),
     }
     if subject.in_test is not None:
-        rows, sums = subject.in_test
-        table["test_rows"] = rows[listed].tolist()
-        if sums is not None:
-            table["test_rate"] = _rounded(sums[listed] / np.maximum(rows[listed], 1))
+        times, positives, _ = subject.in_test
+        table["test_times"] = times[listed].tolist()
+        if subject.observed is not None and subject.observed.positive_rate is not None:
+            table["test_rate"] = _rounded(positives[listed] / np.maximum(times[listed], 1))
     return table
 
 
@@ -87,7 +99,7 @@ def _fitting(vocabulary: Vocabulary, wanted: Integers) -> tuple[Integers, list[s
     names, size = {}, 0
     for code in wanted.tolist():
         name = name_of(vocabulary, code)
-        size += len(as_json(name).encode()) + 48  # and its numbers
+        size += len(as_json(name).encode()) + 56  # and its numbers
         if size > MOST_BYTES:
             break
         names[code] = name
@@ -95,7 +107,7 @@ def _fitting(vocabulary: Vocabulary, wanted: Integers) -> tuple[Integers, list[s
     return codes, [names[code] for code in codes.tolist()]
 
 
-def _rounded(numbers: Floats) -> list[float]:
+def _rounded(numbers: npt.NDArray[np.floating]) -> list[float]:
     return [float(f"{number:.4g}") for number in numbers.tolist()]
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from chromatic._extras import optional
-from chromatic._files import replacing
-from chromatic.errors import InputError
+from chromatic._files import make_folder, replacing
 from chromatic.graph.study import Series, Study
 
 BLUE, ORANGE, GREEN, RED, GRAY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#666666"
@@ -40,9 +39,7 @@ def folder_for_figures(folder: str | os.PathLike[str]) -> str:
     """Make a folder for figures where it is missing; refuse early what would fail late."""
     check_matplotlib()
     folder = os.fspath(folder)
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise InputError(f"{folder}: is a file; expected a folder for the figures")
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     return folder
 
 
@@ -137,13 +134,8 @@ def draw_colors_needed(axes: Any, series: Series) -> None:
     """Draw the colors that the theorem needs, and what they are made of, against k."""
     ks = series["k"]
     axes.plot(ks, series["colors_needed"], color=BLUE, label="$m$, colors needed")
-    axes.plot(
-        ks,
-        [2 * d or None for d in series["max_degree"]],
-        "--",
-        color=ORANGE,
-        label=r"$2\Delta$, twice the largest degree",
-    )
+    degrees = _positive(series["max_degree"])
+    axes.plot(ks, degrees, "--", color=ORANGE, label=r"$\Delta$, the largest degree")
     parts = zip(series["colors_needed"], series["max_degree"], series["good_turing"], strict=True)
     deviation = [needed - 2 * degree - new for needed, degree, new in parts]
     axes.plot(ks, deviation, "-.", color=RED, label="deviation of the estimate")
@@ -159,13 +151,11 @@ def draw_colors_needed_filtered(axes: Any, per_k: Series, filtered: Series) -> N
     ks = per_k["k"]
     axes.plot(ks, per_k["colors_needed"], color=GRAY, label="$m$, nothing held out")
     axes.plot(ks, filtered["colors_needed"], color=BLUE, label="$m_f$, with held-out features")
-    axes.plot(
-        ks,
-        _positive(filtered["held_out"]),
-        "--",
-        color=ORANGE,
-        label="$|W|$, held-out features",
-    )
+    for name, style, color, label in (
+        ("held_out", "--", ORANGE, "$|W|$, held-out features"),
+        ("max_degree", ":", GREEN, r"$\Delta_f$, the largest degree without them"),
+    ):
+        axes.plot(ks, _positive(filtered[name]), style, color=color, label=label)
     fewest = min(filtered["colors_needed"])
     best = ks[filtered["colors_needed"].index(fewest)]
     axes.plot([best], [fewest], "o", color=RED, markersize=7)
@@ -203,9 +193,12 @@ def draw_collisions(
             axes.plot(price["colors"], price["collisions"], "s", color=color, markersize=7, label=label)
         else:
             axes.axvline(price["colors"], color=color, linewidth=1, label=label)
-    at = held_out + 2 * max_degree
-    if at:
-        axes.axvline(at, color=GRAY, linewidth=1, linestyle=":", label=f"$|W| + 2\\Delta_f$ = {at:,}")
+    for at, style, label in (
+        (held_out, "-.", "$|W|$"),
+        (held_out + 2 * max_degree, ":", "$|W| + 2\\Delta_f$"),
+    ):
+        if at:
+            axes.axvline(at, color=GRAY, linewidth=1, linestyle=style, label=f"{label} = {at:,}")
     axes.set_xscale("log")
     _log(axes)
     plain_numbers(axes.xaxis)
@@ -222,6 +215,11 @@ def over_columns(axes: Any, budgets: list[int]) -> None:
         axes.set_xticks(budgets, [f"$2^{{{budget.bit_length() - 1}}}$" for budget in budgets])
     else:
         axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+
+
+def over_hundreds(axes: Any, budgets: list[int]) -> None:
+    """Put every second budget on the x axis, which is linear."""
+    axes.set_xticks(budgets[1::2], [f"{budget:,}" for budget in budgets[1::2]])
 
 
 def _over_k(axes: Any, ks: list[int]) -> None:

@@ -1,9 +1,9 @@
-"""What a test set shows of a model: collisions, lost and unseen features, and labels by column."""
+"""What a test set shows of a model: collisions, unseen features, and labels by column."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,13 @@ class Observed:
     unseen: int  # features that training did not know, counted once a row
     positive_rate: float | None  # None unless there are two kinds of labels
     labels: Floats | None  # 0 and 1 where there are two kinds
-    mean: float  # features dropped, a row
+    mean: float  # collisions, a row
     std: float
-    share_of_rows: float  # with a feature dropped
+    share_of_rows: float  # with a collision
     seen: Integers  # rows with each feature
-    lost: Integers  # of them, those where it was dropped
-    lost_by_color: Integers
-    kept: Rows  # without collisions
+    collided: Integers  # of them, those with a rarer feature of its color
+    collided_by_color: Integers
+    resolved: Rows  # with the features that count: all of them or, of each color, the rarest
 
     @property
     def unseen_in_a_row(self) -> float:
@@ -52,40 +52,49 @@ def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     As in encoding, only features that play a part collide.
     """
     counted = rows.truncated(encoding.n_kept)
-    kept, dropped = represent(counted, encoding.coloring, threads)
+    kept, collisions = represent(counted, encoding.coloring, threads)
     n = len(encoding.vocabulary)
-    lost = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
-    by_color = sums_by(encoding.coloring.colors, lost, encoding.coloring.n_colors)
+    collided = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
+    by_color = sums_by(encoding.coloring.colors, collided, encoding.coloring.n_colors)
     return Observed(
         n_rows=rows.n_rows,
         average_nnz=rows.average_nnz,
         unseen=rows.unseen,
         positive_rate=rows.positive_rate,
         labels=None if rows.labels is None else as_numbers(rows.labels),
-        mean=dropped.mean,
-        std=dropped.std,
-        share_of_rows=dropped.share_of_rows,
+        mean=collisions.mean,
+        std=collisions.std,
+        share_of_rows=collisions.share_of_rows,
         seen=np.bincount(rows.codes, minlength=n),
-        lost=lost,
-        lost_by_color=by_color.astype(np.int64),
-        kept=kept,
+        collided=collided,
+        collided_by_color=by_color.astype(np.int64),
+        resolved=counted if encoding.sums else kept,
     )
 
 
-def labels_by_column(encoding: Encoding, observed: Observed) -> tuple[Integers, Floats]:
-    """Return the test rows where each one-hot column is 1, and how many of them are positive."""
-    kept, n = observed.kept, encoding.n_sparse_columns
+class LabelsByColumn(NamedTuple):
+    """Test rows by own column: sums over the rows, each as often as its features are in the column."""
+
+    times: Integers  # how often features are in the column
+    positives: Floats  # of them, those in positive rows
+    squares: Floats  # the squares of how often, summed over rows: what a standard error needs
+
+
+def labels_by_column(encoding: Encoding, observed: Observed) -> LabelsByColumn:
+    """Return how often the features of each own column are in test rows, and in positive ones."""
+    n = encoding.n_own_columns
     positive = np.zeros(observed.n_rows) if observed.labels is None else observed.labels
-    of_entry = np.repeat(positive, np.diff(kept.indptr))
-    columns = encoding.tables.of_features[kept.codes]
-    some = columns >= 0
-    rows = np.bincount(columns[some], minlength=n)
-    positives = sums_by(columns[some], of_entry[some], n)
-    if encoding.absent is not None:
-        colors, n_colors = encoding.coloring.colors[kept.codes], encoding.coloring.n_colors
-        rows[encoding.absent] += observed.n_rows - np.bincount(colors, minlength=n_colors)
-        positives[encoding.absent] += positive.sum() - sums_by(colors, of_entry, n_colors)
-    return rows, positives
+    times, positives, squares = np.zeros(n), np.zeros(n), np.zeros(n)
+    for start, piece in observed.resolved.pieces():
+        encoded = encoding.encode_resolved(piece)
+        own = encoded.columns < n
+        columns = encoded.columns[own]
+        held = np.ones(len(columns)) if encoded.values is None else encoded.values[own]
+        label = np.repeat(positive[start : start + piece.n_rows], np.diff(encoded.indptr))[own]
+        times += sums_by(columns, held, n)
+        positives += sums_by(columns, held * label, n)
+        squares += sums_by(columns, held * held, n)
+    return LabelsByColumn(times.astype(np.int64), positives, squares)
 
 
 def sums_by(places: npt.NDArray[np.integer], weights: npt.NDArray[Any], n: int) -> Floats:

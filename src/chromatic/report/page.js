@@ -1,13 +1,15 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("contents").textContent);
-  const { features, columns, measure_key: kind, prior } = data;
+  const { features, columns, measure_key: kind, prior, sums } = data;
   const STEP = 25, CHIPS = 12, LISTED = 40;
   const $ = (id) => document.getElementById(id);
 
   // ---- words and numbers -------------------------------------------------
   const count = (n) => n.toLocaleString("en-US");
   const rows = (n) => count(n) + (n === 1 ? " row" : " rows");
+  // Where features of a row are summed, a row counts as often as it has features of the column.
+  const amount = (n) => (sums ? count(n) + (n === 1 ? " time" : " times") : rows(n));
   const percent = (r) => r > 0 && r < 5e-5 ? "< 0.01 %" : r ? (100 * r).toFixed(r < 0.01 ? 2 : 1) + " %" : "0 %";
   const signed = (v) => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v).toFixed(2);
   // Rates and levels are written in their own way, every other measure as a number with its sign.
@@ -50,11 +52,13 @@
 
   // ---- the columns -------------------------------------------------------------
   const table = (indices) => {
-    const heads = ["feature", "rows", kind].concat(features.seen ? ["in test", "lost in test"] : []);
-    const body = indices.map((i) => make("tr", "",
-      ...[features.name[i], count(features.rows[i]), measure(features.measure[i])]
-        .concat(features.seen ? [count(features.seen[i]), count(features.lost[i])] : [])
-        .map((text) => make("td", "", text))));
+    const cells = [["feature", (i) => features.name[i]], ["rows", (i) => count(features.rows[i])],
+      [kind, (i) => measure(features.measure[i])]];
+    if (features.weight) cells.push(["weight", (i) => signed(features.weight[i])]);
+    if (features.seen) cells.push(["in test", (i) => count(features.seen[i])]);
+    if (features.seen && !sums) cells.push(["lost in test", (i) => count(features.collided[i])]);
+    const heads = cells.map(([head]) => head);
+    const body = indices.map((i) => make("tr", "", ...cells.map(([, text]) => make("td", "", text(i)))));
     return make("div", "scroll", make("table", "",
       make("thead", "", make("tr", "", ...heads.map((head) => make("th", "", head)))), make("tbody", "", ...body)));
   };
@@ -63,12 +67,13 @@
     const number = columns.number[place], known = ofColumn.get(number), all = columns.features[place];
     const parts = [];
     let words = `${columns.name[place]}: ${count(all)} ${all === 1 ? "feature" : "features"} of color ` +
-      `${columns.color[place]}, ${rows(columns.rows[place])} in training`;
-    if (columns.absent[place]) words += `, ${count(columns.absent[place])} of them without any feature of its color`;
-    if (columns.test_rate && columns.test_rows[place])
-      words += `. In the test rows it is 1 in ${count(columns.test_rows[place])}, of which ` +
-        `${percent(columns.test_rate[place])} are positive`;
-    else if (columns.test_rows) words += `. In the test rows it is 1 in ${count(columns.test_rows[place])}`;
+      `${columns.color[place]}, ${amount(columns.rows[place])} in training`;
+    if (columns.absent[place]) words += `, ${count(columns.absent[place])} of these rows without any feature of its color`;
+    if (columns.test_times) {
+      const times = columns.test_times[place];
+      words += sums ? `. It counts ${count(times)} in the test rows` : `. It is 1 in ${count(times)} test rows`;
+      if (columns.test_rate && times) words += `, ${percent(columns.test_rate[place])} of them positive`;
+    }
     parts.push(make("p", "soft", words + "."));
     const shown = [...hits, ...known.filter((i) => !hits.includes(i))].slice(0, LISTED);
     if (shown.length) parts.push(table(shown));
@@ -89,7 +94,7 @@
       make("span", "chips", ...chips),
       meter(columns.measure[place]),
       make("span", "measure", measureOfColumn(columns.measure[place])),
-      make("span", "amount", rows(columns.rows[place]))));
+      make("span", "amount", amount(columns.rows[place]))));
     element.dataset.column = columns.number[place];
     element.addEventListener("toggle", () => {
       if (element.open && element.childElementCount === 1) element.append(...inside(place, hits));
@@ -143,11 +148,14 @@
 
   const openColumn = (number) => {
     const place = placeOf.get(number);
-    if (place === undefined) return;
-    search.value = "";
-    find();
-    let element = list.querySelector(`[data-column="${number}"]`);
-    if (!element) list.prepend(element = columnElement(place, []));
+    let element = $("linear").querySelector(`[data-column="${number}"]`);
+    if (!element) {
+      if (place === undefined) return;
+      search.value = "";
+      find();
+      element = list.querySelector(`[data-column="${number}"]`);
+      if (!element) list.prepend(element = columnElement(place, []));
+    }
     element.open = true;
     element.scrollIntoView({ block: "center" });
   };
@@ -155,17 +163,24 @@
   // ---- one feature -------------------------------------------------------------
   const lookup = $("feature"), result = $("result"), suggestions = $("suggestions");
 
-  const facts = (i) => {
-    const column = features.column[i], parts = [make("h3", "", features.name[i])];
+  const linkTo = (column) => {
     const link = make("a", "", `column ${column}`);
     link.href = `#column=${column}`;
+    return link;
+  };
+
+  const facts = (i) => {
+    const column = features.column[i], parts = [make("h3", "", features.name[i])];
     const where = make("p", "", `Color ${features.color[i]}, `);
-    if (column >= 0) where.append(placeOf.has(column) ? link : link.textContent, ".");
+    if (column >= 0) where.append(placeOf.has(column) ? linkTo(column) : `column ${column}`, ".");
     else where.append({
       level: "without a level of its own: it is too rare for the budget.",
       rate: "no column: its rate is so near to that of rows without any feature of its color that they share a bin.",
     }[kind] || "no column.");
     parts.push(where);
+    if (features.weight)
+      parts.push(make("p", "", "Linear ", linkTo(data.n_own_columns + (features.color[i] % data.n_linear)),
+        `; its weight there is ${signed(features.weight[i])}.`));
     let words = `In ${rows(features.rows[i])} of training`;
     const own = features.measure[i], overall = prior === null ? "" : `, against ${percent(prior)} overall`;
     if (kind === "rate") words += `, ${percent(own)} positive (smoothed)` + overall;
@@ -175,7 +190,9 @@
     if (kind !== "level") parts.push(meter(own));
     if (features.seen)
       parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
-        (features.lost[i] ? `, of which ${count(features.lost[i])} kept a rarer feature of its color instead.` : "; never lost to a collision.")));
+        (!features.collided[i] ? "; never with a rarer feature of its color." :
+          `, of which ${count(features.collided[i])} ` + (sums ? "have a rarer feature of its color too: both count." :
+            "kept a rarer feature of its color instead."))));
     const others = column < 0 ? [] : (ofColumn.get(column) || []).filter((j) => j !== i).slice(0, CHIPS);
     if (others.length) parts.push(make("p", "soft", "With it in the column:"), make("div", "chips", ...others.map(chip)));
     return make("div", "card", ...parts);

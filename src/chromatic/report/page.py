@@ -17,6 +17,7 @@ from chromatic.report import sections
 from chromatic.report.calibration import calibration
 from chromatic.report.contents import as_json, embedded
 from chromatic.report.filters import FILTERS
+from chromatic.report.linear import linear
 from chromatic.report.observed import observe
 from chromatic.report.subject import Subject
 
@@ -45,7 +46,8 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
             Section("information", "Information", sections.budget(subject)),
             Section("look-up", "Look a feature up", sections.lookup(subject)),
             Section("columns", "Columns", sections.columns(subject, n_listed)),
-            Section("lost", "Lost to collisions", sections.lost(subject)),
+            Section("linear", "Linear columns", linear(subject)),
+            Section("collisions", "Collisions", sections.collisions(subject)),
             Section("calibration", "Calibration", calibration(subject)),
         ],
         version=chromatic.__version__,

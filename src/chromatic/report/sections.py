@@ -11,7 +11,7 @@ import numpy as np
 from chromatic.encoding.information import Information
 from chromatic.encoding.protocol import Words
 from chromatic.report.observed import Observed, sums_by
-from chromatic.report.subject import Floats, Hint, Integers, Subject, most_lost, name_of, shortened
+from chromatic.report.subject import Floats, Hint, Integers, Subject, most_collided, name_of, shortened
 from chromatic.report.svg import Axis, Plot, bars, dots, line
 
 MOST_DENSE = 200
@@ -33,6 +33,7 @@ class Header:
     n_features: int
     n_colors: int
     n_columns: int
+    n_linear: int  # of these columns
     n_dense: int
     stripes: list[Stripe]
 
@@ -45,6 +46,7 @@ def header(subject: Subject) -> Header:
         n_features=len(encoding.vocabulary),
         n_colors=encoding.coloring.n_colors,
         n_columns=encoding.n_sparse_columns,
+        n_linear=encoding.n_sparse_columns - encoding.n_own_columns,
         n_dense=len(encoding.vocabulary.dense_names),
         stripes=[Stripe(share, GOLDEN_ANGLE * color % 360) for color, share in enumerate(shares.tolist())],
     )
@@ -126,6 +128,7 @@ class Colors:
     forced: int
     collisions: float | None  # a training row; None where not all features play a part
     observed: Observed | None
+    sums: bool  # whether features that collide all count
     sizes: Integers  # how many features each color has
     strips: list[Plot]
 
@@ -141,7 +144,8 @@ def colors(subject: Subject) -> Colors | Hint:
         _strip(coloring.sizes, "size", "features", last=observed is None),
     ]
     if observed is not None:
-        strips.append(_strip(observed.lost_by_color, "lost", "features dropped from test rows", last=True))
+        title = "collisions in test rows"
+        strips.append(_strip(observed.collided_by_color, "collided", title, last=True))
     return Colors(
         n_colors=coloring.n_colors,
         strategy=coloring.strategy,
@@ -149,6 +153,7 @@ def colors(subject: Subject) -> Colors | Hint:
         forced=coloring.forced,
         collisions=coloring.conflicts / n_rows if encoding.n_kept == len(encoding.vocabulary) else None,
         observed=observed,
+        sums=encoding.sums,
         sizes=coloring.sizes,
         strips=strips,
     )
@@ -180,7 +185,8 @@ class Budget:
 
     n_columns: int
     share: float  # of what the colors tell
-    room: int  # columns that the budget leaves beside the dense ones; 0 where it is not known
+    room: int  # columns that the budget leaves beside the dense and linear ones; 0 where it is not known
+    sums: bool  # whether features that collide all count
     not_worth: bool  # whether one more column would tell less than it costs
     plot: Plot
 
@@ -188,18 +194,20 @@ class Budget:
 def budget(subject: Subject) -> Budget | Hint:
     """Return mutual information against the number of columns, with the chosen point."""
     encoding, parameters = subject.encoding, subject.model.parameters
-    if not encoding.n_sparse_columns and encoding.prior is not None:
+    if not encoding.n_own_columns and encoding.prior is not None:
         return Hint("No column tells more of the label than it costs.")
     told = encoding.information()
     if told is None:
         why = "This encoding does not choose its columns by what they tell of the label"
-        for_each = encoding.n_sparse_columns == encoding.coloring.n_colors
+        for_each = encoding.n_own_columns == encoding.coloring.n_colors
         return Hint(why + (": it has a column for each color." if for_each else "."))
-    room = max(int(parameters.get("budget", 0)) - len(encoding.vocabulary.dense_names), 0)
+    others = subject.model.n_columns - encoding.n_own_columns
+    room = max(int(parameters.get("budget", 0)) - others, 0)
     return Budget(
         n_columns=told.columns,
         share=told.chosen / told.whole if told.whole > 0 else 1.0,
         room=room,
+        sums=encoding.sums,
         not_worth=told.columns < room and parameters.get("quantizer") == "optimal",
         plot=_curve(told, room),
     )
@@ -255,6 +263,7 @@ class ColumnList:
     template: ClassVar[str] = "columns.html"
 
     words: Words
+    sums: bool  # whether features that collide all count
     n_kept: int | None  # features that play a part; None: all
     n_columns: int
     n_listed: int
@@ -269,6 +278,7 @@ def columns(subject: Subject, n_listed: int) -> ColumnList:
         orders |= {"high": f"highest {extremes}", "low": f"lowest {extremes}", "rows": "most rows"}
     return ColumnList(
         words=encoding.words,
+        sums=encoding.sums,
         n_kept=encoding.n_kept if encoding.n_kept < len(encoding.vocabulary) else None,
         n_columns=len(subject.facts.colors),
         n_listed=n_listed,
@@ -276,7 +286,7 @@ def columns(subject: Subject, n_listed: int) -> ColumnList:
     )
 
 
-class LostFeature(NamedTuple):
+class CollidedFeature(NamedTuple):
     """A feature that collisions dropped from test rows."""
 
     name: str
@@ -287,38 +297,41 @@ class LostFeature(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lost:
-    """The features that collisions cost most."""
+class Collisions:
+    """What collides in test rows and, where collisions drop features, what that costs most."""
 
-    template: ClassVar[str] = "lost.html"
+    template: ClassVar[str] = "collisions.html"
 
     n_occurrences: int
     n_features: int
     share: float  # of all occurrences of known features
+    sums: bool  # whether features that collide all count
     has_rates: bool
-    features: list[LostFeature]
+    features: list[CollidedFeature]  # none where all count
 
 
-def lost(subject: Subject) -> Lost | Hint:
-    """Return the features that were dropped from most test rows."""
+def collisions(subject: Subject) -> Collisions | Hint:
+    """Return how much collides in test rows, and the features that were dropped from most of them."""
     observed, encoding = subject.observed, subject.encoding
     if observed is None:
-        return subject.needs_test("Which features are lost to collisions is counted on test rows.")
+        return subject.needs_test("What collides is counted on test rows.")
     rates = encoding.measure if encoding.measure_key == "rate" else None
-    n_occurrences = int(observed.lost.sum())
-    return Lost(
+    n_occurrences = int(observed.collided.sum())
+    dropped = [] if encoding.sums else most_collided(observed).tolist()
+    return Collisions(
         n_occurrences=n_occurrences,
-        n_features=int((observed.lost > 0).sum()),
+        n_features=int((observed.collided > 0).sum()),
         share=n_occurrences / max(int(observed.seen.sum()), 1),
+        sums=encoding.sums,
         has_rates=rates is not None,
         features=[
-            LostFeature(
+            CollidedFeature(
                 name=name_of(encoding.vocabulary, code),
                 color=int(encoding.coloring.colors[code]),
-                dropped=int(observed.lost[code]),
+                dropped=int(observed.collided[code]),
                 rows=int(observed.seen[code]),
                 rate=None if rates is None else float(rates[code]),
             )
-            for code in most_lost(observed).tolist()
+            for code in dropped
         ],
     )

@@ -13,12 +13,12 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.explain import text_of
 from chromatic.encoding.protocol import ColumnFacts, Encoding
 from chromatic.model import Model
-from chromatic.report.observed import Observed, labels_by_column
+from chromatic.report.observed import LabelsByColumn, Observed, labels_by_column
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST_LOST = 25
+MOST_COLLIDED = 25
 LONGEST_NAME = 160  # characters
 
 
@@ -56,13 +56,11 @@ class Subject:
         return np.argsort(-self.facts.strength, kind="stable")
 
     @cached_property
-    def in_test(self) -> tuple[Integers, Floats | None] | None:
-        """The test rows where each one-hot column is 1, and the sum of their labels."""
-        observed = self.observed
-        if observed is None or self.encoding.tables.values is not None:
+    def in_test(self) -> LabelsByColumn | None:
+        """What test rows show of each column of bins."""
+        if self.observed is None or self.encoding.tables.values is not None:
             return None
-        rows, sums = labels_by_column(self.encoding, observed)
-        return rows, None if observed.positive_rate is None else sums
+        return labels_by_column(self.encoding, self.observed)
 
     @property
     def binary(self) -> bool:
@@ -76,12 +74,12 @@ class Subject:
         return Hint(why, f"chromatic report {self.name} --test test.svm -o report.html")
 
 
-def most_lost(observed: Observed | None) -> Integers:
-    """Return the features that collisions dropped most often from test rows."""
+def most_collided(observed: Observed | None) -> Integers:
+    """Return the features that met a rarer one of their color in most test rows."""
     if observed is None:
         return np.empty(0, np.int64)
-    order = np.argsort(-observed.lost, kind="stable")[:MOST_LOST]
-    return order[observed.lost[order] > 0]
+    order = np.argsort(-observed.collided, kind="stable")[:MOST_COLLIDED]
+    return order[observed.collided[order] > 0]
 
 
 def name_of(vocabulary: Vocabulary, code: int) -> str:

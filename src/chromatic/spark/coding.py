@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from chromatic.data.batch import Batch
-from chromatic.data.counting import Counted, count
+from chromatic.data.counting import Counted, count, one_hash
+from chromatic.data.dense import DenseFacts
 from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary, of_counts
@@ -51,13 +52,19 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Set
         if held:
             yield from _counted(held)
 
-    by = ["key"] if integers else ["key", "name"]
+    summed = [F.sum("count").alias("count")]
+    if not integers:
+        summed += [F.min("name").alias("name"), F.max("name").alias("other")]
     partial = frame.select(quoted(features)).mapInArrow(count_features, schema)
-    counted = partial.groupBy(*by).agg(F.sum("count").alias("count")).persist()
+    counted = partial.groupBy("key").agg(*summed).persist()
     try:
         dense = F.col("count") > F.lit(settings.dense_threshold * n_rows)
         n_features: int = counted.count()
-        kept = counted.filter((F.col("count") >= settings.min_count) | dense)
+        if not integers:
+            two = counted.filter(F.col("name") != F.col("other")).first()
+            if two is not None:
+                raise one_hash(bytes(two["name"]), bytes(two["other"]))
+        kept = counted.drop("other").filter((F.col("count") >= settings.min_count) | dense)
         if not integers and not settings.names:  # dense columns are called by name nevertheless
             kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
         table = fetch(kept)
@@ -76,6 +83,23 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Set
         keep_names=settings.names,
     )
     return replace(vocabulary, dropped_features=vocabulary.dropped_features + dropped)
+
+
+def dense_facts(frame: DataFrame, features: str, vocabulary: Vocabulary) -> DenseFacts:
+    """Look over the dense features of all rows, on the workers."""
+    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
+    n_dense = len(vocabulary.dense_names)
+
+    def look(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            facts = DenseFacts.of(shared.value.encode([batch_of(batch.column(0))]), n_dense)
+            columns = {"number": np.arange(n_dense), "counts": facts.counts, "others": facts.others}
+            yield from given_back(columns)
+
+    looked = frame.select(quoted(features)).mapInArrow(look, "number long, counts long, others long")
+    summed = fetch(looked.groupBy("number").agg(*(F.sum(one).alias(one) for one in ("counts", "others"))))
+    order = np.argsort(summed.column("number").to_numpy())
+    return DenseFacts(*(summed.column(one).to_numpy()[order] for one in ("counts", "others")))
 
 
 @dataclass(frozen=True)
@@ -226,11 +250,10 @@ def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
 def _counted_of(table: pa.Table, integers: bool) -> Counted:
     """Fetched counts in the order that breaks ties: by value, or by the hash's signed view."""
     keys = table.column("key").to_numpy()
-    order = np.argsort(keys, kind="stable")
-    first = np.flatnonzero(np.concatenate(([True], np.diff(keys[order]) != 0))[: len(order)])
-    counts = np.add.reduceat(table.column("count").to_numpy()[order], first)  # one hash, one feature
+    order = np.argsort(keys)
+    counts = table.column("count").to_numpy()[order]
     names = None
     if not integers:
         names = Names.of_arrow(table.column("name").combine_chunks().cast(pa.large_binary()))
-    kept = keys[order][first].view(np.uint64)
-    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order[first])
+    kept = keys[order].view(np.uint64)
+    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order)

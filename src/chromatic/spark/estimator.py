@@ -216,9 +216,9 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         return self._encoder.encode(dataset, *names)
 
     def transformTraining(self, dataset: DataFrame) -> DataFrame:
-        """Encode the frame that the model was fitted on without leaking its labels.
+        """Encode the frame that the model was fitted on, to train a learner.
 
-        With crossfit, each row is encoded by the labels of the other folds; with split, only the rows that
+        With crossfit, each row is encoded by the rates of the other folds; with split, only the rows that
         are left to train on; else as `transform` does it.
 
         Parameters

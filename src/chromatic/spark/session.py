@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -31,11 +33,21 @@ def session(master: str | None) -> Iterator[SparkSession]:
         raise InputError(f"Spark did not start ({_line(error)}); expected Java 17 or later here") from error
     try:
         if there is None:
-            opened.sparkContext.setLogLevel("ERROR")
+            opened.sparkContext.setLogLevel("OFF")  # an error is told once, by the exception
         with errors_of_workers():
             yield opened
     except AnalysisException as error:
         raise InputError(f"{_line(error)}; check the paths and columns") from error
+    except Py4JJavaError as error:
+        unread = re.search(
+            r"\[FAILED_READ_FILE\S*\] Encountered error while reading file (\S+?)\.?\s", str(error)
+        )
+        if unread is None:
+            raise
+        raise InputError(
+            f"{unread[1]}: is no whole Parquet file; expected Parquet, as chromatic convert writes it, or "
+            "--engine local"
+        ) from error
     finally:
         if there is None:
             opened.stop()

@@ -16,7 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from chromatic.coloring import Coloring, Request, Size, bitsets, color, represent
+from chromatic.coloring.choose import bytes_to_choose
 from chromatic.coloring.graph import color_graph
+from chromatic.data.dense import Integers, choose, has_room
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary, check_limits
 from chromatic.encoding.encoded import Tables
@@ -26,9 +28,8 @@ from chromatic.errors import InputError
 from chromatic.fitting import Source
 from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.labels import LabelFacts
-from chromatic.fitting.sources import check_values_elided
 from chromatic.parameters import Settings
-from chromatic.spark.coding import Numbering, code, learn_vocabulary
+from chromatic.spark.coding import Numbering, code, dense_facts, learn_vocabulary
 from chromatic.spark.columns import Checked, check
 from chromatic.spark.edges import fetch_graph
 from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back, rows_of_lists
@@ -49,6 +50,8 @@ class Place:
 
 class SparkSource(Source):
     """The rows of a frame; with `by_fold`, coded rows know their fold, which a fit does not need."""
+
+    weighs = False
 
     def __init__(
         self,
@@ -74,10 +77,29 @@ class SparkSource(Source):
         return self._checked
 
     def count(self, settings: Settings) -> Vocabulary:
-        check_values_elided(settings)
+        if settings.values == "distinct":
+            raise InputError(
+                "values is 'distinct', which Spark does not serve; expected 'elide', or a local fit"
+            )
         check_limits(settings.dense_threshold, settings.min_count)
         n_rows = self.checked.n_rows
         self._vocabulary = learn_vocabulary(self.frame, self.place.features, n_rows, settings)
+        return self._vocabulary
+
+    def choose_dense(self, settings: Settings) -> Vocabulary:
+        assert self._vocabulary is not None
+        if has_room(self._vocabulary, settings.budget):
+            return self._vocabulary
+
+        def refuse(numbers: Integers) -> Floats:
+            raise InputError(
+                f"the budget is {settings.budget} and {len(numbers):,} dense features have values other "
+                "than 1, among which Spark does not choose; expected a larger budget, or a local fit"
+            )
+
+        facts = dense_facts(self.frame, self.place.features, self._vocabulary)
+        sizes = {"budget": settings.budget, "min_count": settings.min_count}
+        self._vocabulary = choose(self._vocabulary, facts, refuse, **sizes).vocabulary
         return self._vocabulary
 
     def label_facts(self) -> LabelFacts | None:
@@ -118,28 +140,25 @@ class SparkSource(Source):
         size = Size(n_rows, len(vocabulary), entries, largest)
         needed = bitsets.bytes_needed(size, request)
         fits = needed <= most and n_rows < 1 << 32
-        k = request.min_edge_count
+        if request.min_edge_count == "auto":
+            needed = max(needed, bytes_to_choose(size))
+            fits = needed <= most and n_rows < 1 << 32
         log.info(
             "spark: %s rows of %s codes need %s MB on the driver: colored by %s",
             f"{n_rows:,}",
             f"{entries:,}",
             f"{needed >> 20:,}",
-            "the rows" if fits else f"the graph of pairs seen in {k} rows or more",
+            "the rows" if fits else f"the graph of pairs seen in {request.min_edge_count} rows or more",
         )
         if fits:
             lists = fetch(self._coded.select("codes")).column("codes")
             rows = rows_of_lists(lists, len(vocabulary), vocabulary.fingerprint)
             return color(rows, request, threads=self.threads)
-        if request.strategy == "uniform" or request.fields is not None:
-            raise InputError(
-                f"a {request.strategy} coloring needs the rows on the driver, {needed >> 20:,} MB; "
-                "expected another coloring, or more driverMemoryInMB"
-            )
-        graph = fetch_graph(self._coded, vocabulary, k, most)
+        check_for_graph(request, needed)
+        graph = fetch_graph(self._coded, vocabulary, request.k, most)
         log.info("spark: the graph has %s edges", f"{graph.n_edges:,}")
-        bound = largest if k == 1 else min(1, len(vocabulary))
         counts, fingerprint = vocabulary.counts, vocabulary.fingerprint
-        return color_graph(graph, counts, request, lower_bound=bound, vocabulary=fingerprint)
+        return color_graph(graph, counts, request, largest_nnz=largest, vocabulary=fingerprint)
 
     def _measure(self) -> tuple[int, int]:
         """Return the entries of all coded rows, and those of the largest."""
@@ -149,9 +168,26 @@ class SparkSource(Source):
         told: Any = self._coded.agg(*asked).first()
         return int(told["entries"]), int(told["largest"])
 
-    def accumulate(self, statistic: type[Statistic], coloring: Coloring, settings: Settings) -> Statistic:
+    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
         assert self._coded is not None
-        return accumulate(self._coded, statistic, coloring, 1)  # by fold only for training rows
+        sums = kind.sums_collisions(settings)
+        return accumulate(self._coded, kind, coloring, 1, sums=sums)  # by fold only for training rows
+
+
+def check_for_graph(request: Request, needed: int) -> None:
+    """Refuse what the graph alone cannot be colored by, where the rows do not fit the driver."""
+    what = None
+    if request.strategy == "uniform" or request.fields is not None:
+        what, instead = f"a {request.strategy} coloring", "another coloring"
+    elif request.min_edge_count == "auto":
+        what, instead = "minEdgeCount 'auto'", "a number"
+    elif request.order not in ("count", "degree"):
+        what, instead = f"the order {request.order!r}", "'count' or 'degree'"
+    if what is not None:
+        raise InputError(
+            f"{what} needs the rows on the driver, {needed >> 20:,} MB; expected {instead}, or more "
+            "driverMemoryInMB"
+        )
 
 
 def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding: Encoding) -> Tables:
@@ -162,56 +198,67 @@ def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding:
     assert facts is not None
     facts.check(type(encoding))
     coded = source.code(encoding.vocabulary, settings)
-    statistic = accumulate(coded, encoding.statistic, encoding.coloring, number_of_folds(settings))
+    n_folds = number_of_folds(settings)
+    statistic = accumulate(coded, type(encoding), encoding.coloring, n_folds, sums=encoding.sums)
     moments = statistic.label_moments()
     task = Task(encoding.vocabulary, encoding.coloring, settings, facts.two_kinds, *moments)
     return encoding.by_fold(task, statistic)
 
 
-def accumulate(coded: DataFrame, statistic: type[Statistic], coloring: Coloring, n_folds: int) -> Statistic:
-    """Sum a statistic over coded rows, collisions resolved: counted on the workers, added up by Spark.
+def accumulate(
+    coded: DataFrame, kind: type[Encoding], coloring: Coloring, n_folds: int, *, sums: bool
+) -> Statistic:
+    """Sum the statistic of an encoding over coded rows: counted on the workers, added up by Spark.
 
-    A slot f + folds · v is of feature v in fold f, and those after the last feature are of all rows.
+    A slot f + folds · v is of feature v in fold f. After the features come the colors, then all rows.
+    Without `sums`, a row counts for the rarest of its features of a color only.
     """
+    assert kind.statistic is not None
     # The workers need colors only; what each feature found taken is as large again.
     light = replace(coloring, forbidden=np.empty(0, np.int32))
     shared = coded.sparkSession.sparkContext.broadcast(light)
     n_features, fingerprint = len(coloring.colors), coloring.vocabulary
+    statistic = kind.statistic
     measures = statistic.measures
 
-    def sums(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
         for rows, table in coded_chunks(batches, n_features, fingerprint):
             fold = np.zeros(rows.n_rows, np.int32)
             if "fold" in table.column_names:
                 fold = table.column("fold").to_numpy().astype(np.int32)
             labels = np.array(table.column("label").to_numpy(), np.float64)
-            yield from given_back(
-                _cells(represent(rows, shared.value)[0], labels, fold, statistic, n_folds)
-            )
+            kept = rows if sums else represent(rows, shared.value)[0]
+            part = statistic, shared.value, n_folds
+            yield from given_back(_cells(kept, labels, fold, part))
 
     schema = ", ".join(["slot long", *(f"{measure} double" for measure in measures)])
-    summed = coded.mapInArrow(sums, schema).groupBy("slot")
+    summed = coded.mapInArrow(counted, schema).groupBy("slot")
     try:
         table = fetch(summed.agg(*(F.sum(measure).alias(measure) for measure in measures)))
     finally:
         shared.unpersist()
-    cells = np.zeros((len(measures), (n_features + 1) * n_folds))
+    n_places = n_features + coloring.n_colors + 1
+    cells = np.zeros((len(measures), n_places * n_folds))
     slots = table.column("slot").to_numpy()
     for place, measure in enumerate(measures):
         cells[place, slots] = table.column(measure).to_numpy()
-    return statistic.of_cells(cells.reshape(len(measures), n_features + 1, n_folds))
+    return statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
 
 
 def _cells(
-    rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], statistic: type[Statistic], n_folds: int
+    rows: Rows,
+    labels: Floats,
+    fold: npt.NDArray[np.int32],
+    part: tuple[type[Statistic], Coloring, int],
 ) -> dict[str, Any]:
     """Return the cells of some rows that are not empty, with their slots."""
+    statistic, coloring, n_folds = part
     codes, number = np.unique(rows.codes, return_inverse=True)
     compact = replace(rows, codes=number.astype(np.uint32), n_features=len(codes))
-    sums = statistic.zeros(Extent(len(codes), n_folds, len(codes)))
-    sums.add(compact, labels, fold)
+    sums = statistic.zeros(Extent(len(codes), n_folds, len(codes), coloring.n_colors))
+    sums.add(compact, labels, fold, coloring.colors[codes])
     cells = sums.cells().reshape(len(statistic.measures), -1)
-    features = np.append(codes.astype(np.int64), rows.n_features)
-    slots = (features[:, None] * n_folds + np.arange(n_folds)).ravel()
+    after = np.arange(rows.n_features, rows.n_features + coloring.n_colors + 1)
+    slots = (np.append(codes.astype(np.int64), after)[:, None] * n_folds + np.arange(n_folds)).ravel()
     some = np.flatnonzero(cells[0])
     return {"slot": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}

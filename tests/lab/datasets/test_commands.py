@@ -14,7 +14,7 @@ from chromatic.lab.datasets.synthetic import text
 
 def datasets(*args, **environment):
     command = [sys.executable, "-m", "chromatic.cli.main", "datasets", *map(str, args)]
-    return subprocess.run(command, capture_output=True, timeout=300, env=os.environ | environment)
+    return subprocess.run(command, capture_output=True, timeout=900, env=os.environ | environment)
 
 
 def rows(shape, count, first=0, seed=0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from chromatic.graph.study import MAX_K
 from chromatic.lab.benchmarks import ours, peers
 from chromatic.lab.benchmarks.data import Files
 from chromatic.lab.benchmarks.measure import Contender, Measured, Say, Size, machine, race
@@ -13,7 +14,6 @@ from chromatic.learn.results import Record
 LISTS = 50_000  # rows at most that are lists of strings, which are large
 ONES = 20_000  # rows at most that go one by one
 BUDGET = 1024
-MAX_K = 64
 
 Maker = Callable[..., Any]
 SKLEARN = "scikit-learn's load_svmlight_file"

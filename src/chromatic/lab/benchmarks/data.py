@@ -12,9 +12,11 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from chromatic._files import is_stream
+from chromatic._processes import in_a_process
 from chromatic.data.source import COMPRESSED, opened
 from chromatic.errors import InputError
-from chromatic.lab.benchmarks.measure import Size, in_child
+from chromatic.lab.benchmarks.measure import Size
 from chromatic.lab.datasets.synthetic import check_rows, make, shape_of
 
 SHAPE = "kdda"
@@ -31,7 +33,7 @@ class Files:
     @cached_property
     def sizes(self) -> tuple[Size, Size]:
         """The sizes of the training file and of the test file."""
-        return in_child(size_of, self.train), in_child(size_of, self.test)
+        return in_a_process(size_of, self.train), in_a_process(size_of, self.test)
 
     @property
     def size(self) -> Size:
@@ -81,12 +83,12 @@ def synthetic(shape: str, rows: int, folder: str, threads: int) -> Files:
 
 
 def plain(path: str, folder: str) -> str:
-    """Return the path of a file; where it is compressed, of its decompressed copy in a folder."""
+    """Return the path of a file; where it is compressed or a pipe, of its plain copy in a folder."""
     stem, suffix = os.path.splitext(os.path.basename(path))
-    if suffix not in COMPRESSED:
+    if suffix not in COMPRESSED and not is_stream(path):
         with opened(path):
             return path
-    out = os.path.join(folder, stem)
+    out = os.path.join(folder, stem or "rows")
     with opened(path) as file, open(out, "wb") as to:
         shutil.copyfileobj(file, to, 1 << 24)
     return out

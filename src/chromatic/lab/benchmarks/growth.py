@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from chromatic._files import peak_memory, used_memory
+from chromatic._processes import in_a_process
 from chromatic.errors import InputError
 from chromatic.lab.benchmarks.data import Files, head, size_of
-from chromatic.lab.benchmarks.measure import Say, Size, forget_peak, in_child, machine
+from chromatic.lab.benchmarks.measure import Say, Size, forget_peak, machine
 from chromatic.parameters import Settings
 
 SHARES = (8, 4, 2, 1)  # of the rows, one of so many
@@ -64,11 +65,12 @@ def measure(files: Files, threads: int, runs: int) -> list[Point]:
         for path, whole in zip((files.train, files.test), files.sizes, strict=True):
             out = os.path.join(files.folder, f"{share}-{os.path.basename(path)}")
             paths.append(head(path, max(1, whole.rows // share), out))
-        parts.append((paths, in_child(size_of, paths[0]), threads))
+        parts.append((paths, in_a_process(size_of, paths[0]), threads))
     if threads > 1:
         parts.append((*parts[-1][:2], 1))
     rounds = [
-        [in_child(stages, *paths, files.sample, count) for paths, _, count in parts] for _ in range(runs)
+        [in_a_process(stages, *paths, files.sample, count) for paths, _, count in parts]
+        for _ in range(runs)
     ]
     return [
         Point(size, count, _best([round[i] for round in rounds]))

@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from chromatic._files import peak_memory, used_memory
+from chromatic._processes import undisturbed
 from chromatic.errors import InputError
 
 Run = Callable[[], Any]
@@ -137,7 +138,8 @@ def _child(contender: Contender) -> Iterator[Callable[[], Figures]]:
     context = get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, contender), daemon=True)
-    process.start()
+    with undisturbed():
+        process.start()
     there.close()
 
     def answer() -> Any:
@@ -159,6 +161,7 @@ def _child(contender: Contender) -> Iterator[Callable[[], Figures]]:
         yield run
     finally:
         here.close()
+        process.kill()
         process.join()
 
 
@@ -186,14 +189,6 @@ def measured(run: Run) -> Figures:
         "memory_mb": max(0.0, (peak_memory() - before) / 2**20),
     }
     return figures | told if isinstance(told, dict) else figures
-
-
-def in_child(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function of a module in a process of its own, and return its result."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(function, *args).result()
 
 
 def forget_peak() -> None:

@@ -83,8 +83,10 @@ def quantized(path: str, categories: int, quantizer: str) -> Run:
     from chromatic.encoding.codebook import learn_codebook, merged
 
     def learn(coloring: Any, totals: Any, budget: int) -> None:
-        categories = merged(coloring, totals)
-        learn_codebook(coloring, totals, categories, budget=budget, smoothing=3.0, quantizer=quantizer)
+        of_null = np.full(coloring.n_colors, totals[-1])
+        np.subtract.at(of_null, coloring.colors, totals[:-1])
+        given = coloring, totals, of_null, merged(coloring, totals)
+        learn_codebook(*given, budget=budget, smoothing=3.0, quantizer=quantizer)
 
     learn(*made_up(1000), 64)
     many = made_up(categories)

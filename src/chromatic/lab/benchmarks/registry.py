@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from chromatic._files import check_target
 from chromatic.errors import InputError
-from chromatic.lab.benchmarks import contests, growth, shapes, spark, table, train
+from chromatic.lab.benchmarks import columns, contests, growth, shapes, spark, table, train
 from chromatic.lab.benchmarks.data import Files, files
 from chromatic.lab.benchmarks.measure import Say
 from chromatic.learn.results import Record, append_lines
 
 ROWS = 100_000
 ON_ROWS = (*contests.CONTESTS, "growth", "train", "spark")
-OTHERS = ("shapes", "table")  # these make rows of their own
+OTHERS = ("columns", "shapes", "table")  # these have rows of their own
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Asked:
     plot: str | None = None
     npm: str | None = None
     full: str | None = None
+    folders: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse numbers and paths that cannot be."""
@@ -53,6 +55,11 @@ def run(name: str | None, asked: Asked, say: Say) -> None:
     if name is not None and name not in (*ON_ROWS, *OTHERS):
         known = ", ".join((*ON_ROWS, *OTHERS))
         raise InputError(f"there is no benchmark {name!r}; expected one of {known}")
+    if (asked.folders or asked.last) and name != "columns":
+        raise InputError(f"there are folders, and {name or 'every benchmark'} takes none; expected columns")
+    if name == "columns":
+        columns.run(asked.folders, asked.last, asked.results, asked.threads, say)
+        return
     if name == "table":
         asked.keep(table.records(table.run(asked.rows, asked.npm, asked.full, asked.runs, say)))
         return

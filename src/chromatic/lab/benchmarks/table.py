@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from chromatic._files import make_folder
+from chromatic._processes import in_a_process
 from chromatic.errors import InputError
 from chromatic.lab.benchmarks import contests, ours, peers
 from chromatic.lab.benchmarks.data import (
@@ -17,7 +19,7 @@ from chromatic.lab.benchmarks.data import (
     write_heavy_tail,
     write_npm_sample,
 )
-from chromatic.lab.benchmarks.measure import Contender, Measured, Say, in_child, machine, race
+from chromatic.lab.benchmarks.measure import Contender, Measured, Say, machine, race
 from chromatic.lab.datasets.registry import DATASETS
 from chromatic.learn.results import Record
 
@@ -158,7 +160,7 @@ def _full_size(folder: str | None) -> Iterator[Row]:
             yield Row(what, wanted, "", None, "--full FOLDER makes and runs it")
             continue
         try:
-            figures = in_child(_run_in_full, name, of.train_rows, of.test_rows, folder)
+            figures = in_a_process(_run_in_full, name, of.train_rows, of.test_rows, folder)
         except RuntimeError as error:
             yield Row(what, wanted, "failed", False, str(error))
             continue
@@ -170,7 +172,7 @@ def _run_in_full(name: str, rows: int, test_rows: int, folder: str) -> dict[str,
     """Make a set unless it is there, and run the job on it."""
     from chromatic.lab.datasets.synthetic import make, shape_of
 
-    os.makedirs(folder, exist_ok=True)
+    make_folder(folder)
     train, test = (os.path.join(folder, f"{name}{part}.svm") for part in ("", ".t"))
     for path, count, first in ((train, rows, 0), (test, test_rows, rows)):
         if not os.path.exists(path):
@@ -183,7 +185,7 @@ def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
     """The whole job, colors and collisions on names of packages."""
     note = "" if folder else "on the packaged sample, not --npm FOLDER"
     with tempfile.TemporaryDirectory() as there:
-        train, test = in_child(write_npm_sample, there) if folder is None else _parts(folder, there)
+        train, test = in_a_process(write_npm_sample, there) if folder is None else _parts(folder, there)
         files = Files(train, test, there)
         two, peer = race(
             [
@@ -215,7 +217,7 @@ def _npm(folder: str | None, runs: int, say: Say) -> Iterator[Row]:
         )
         yield at_most("first-fit on npm, against a transposition", 3, first_fit / transposed, note=note)
         yield at_most("balanced on npm, against a transposition", 5, balanced / transposed, note=note)
-        collisions, colors = in_child(balanced_against_first_fit, files.train, files.test)
+        collisions, colors = in_a_process(balanced_against_first_fit, files.train, files.test)
         yield at_most(
             "collisions of npm's test rows, balanced against first-fit", 0.33, collisions, note=note
         )
@@ -251,8 +253,8 @@ def _heavy(rows: int, runs: int, say: Say) -> Iterator[Row]:
     note = _fewer(rows, HEAVY)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "heavy.svm")
-        in_child(write_heavy_tail, path, rows, 5 * rows)
-        pairs, same = in_child(same_colors, path)
+        in_a_process(write_heavy_tail, path, rows, 5 * rows)
+        pairs, same = in_a_process(same_colors, path)
         ours_, graph = _seconds(
             race(
                 [

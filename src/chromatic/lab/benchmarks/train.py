@@ -15,11 +15,13 @@ import numpy as np
 
 from chromatic._extras import optional
 from chromatic._files import peak_memory
+from chromatic._processes import in_a_process
 from chromatic.lab.benchmarks.contests import lines, records
 from chromatic.lab.benchmarks.data import Files
-from chromatic.lab.benchmarks.measure import Contender, Figures, Run, Say, forget_peak, in_child, race
-from chromatic.learn.encoders import Pair, Split, encode_pair
+from chromatic.lab.benchmarks.measure import Contender, Figures, Run, Say, forget_peak, race
+from chromatic.learn.encoders import encode_pair
 from chromatic.learn.results import Record
+from chromatic.learn.splits import Pair, Split
 
 BUDGET = 1024
 SIZES = (256, 4096)
@@ -42,7 +44,7 @@ def run(files: Files, runs: int, say: Say) -> list[Record]:
     costs = []
     for power, encoder, updates in product(COST_POWERS, ("ft", "cl-ft"), ("dense", "lazy")):
         what = f"{encoder} at 2^{power}, {updates} updates"
-        figures = in_child(cost, files.train, encoder, 1 << power, updates)
+        figures = in_a_process(cost, files.train, encoder, 1 << power, updates)
         say(
             f"{what:<34}{figures['fields']:>10,}{figures['parameters']:>14,}{figures['peak_mb']:>10,.0f}"
             f"{figures['seconds']:>10,.0f}"

@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import lzma
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from itertools import combinations
+
+import numpy as np
+
+from chromatic.data.batch import Batch
+from chromatic.data.objects import batches_of
+from chromatic.learn.splits import Split
 
 POPULAR = 50  # downloads a month
 MOST_WORDS = 8  # of a name; a few have dozens
@@ -36,6 +42,17 @@ def load_npm_names() -> tuple[NamedRows, NamedRows]:
         parts[part].rows.append(features(name))
         parts[part].labels.append(int(int(downloads) >= POPULAR))
     return parts["train"], parts["test"]
+
+
+def read_npm_names(threads: int = 1) -> Split:
+    """Return the sample as rows of strings to train and to test on."""
+    train, test = load_npm_names()
+    return Split.of([_batch(train)], [_batch(test)], {}, threads)
+
+
+def _batch(part: NamedRows) -> Batch:
+    [batch] = batches_of(part.rows)
+    return replace(batch, labels=np.array(part.labels, np.float64))
 
 
 def features(name: str) -> list[str]:

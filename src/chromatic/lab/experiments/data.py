@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +14,18 @@ from typing import Any
 import numpy as np
 
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.limit import MemoryLimit
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
-from chromatic.data.vocabulary import learn
+from chromatic.data.stored import StoredBatches, learn_stored, parse, store
+from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.errors import InputError
 from chromatic.lab.datasets.fetch import cached
 from chromatic.lab.datasets.registry import data_set_of
 from chromatic.lab.datasets.synthetic import check_rows, make, shape_of
-from chromatic.learn.encoders import Split
+from chromatic.learn.splits import AnySplit, Split, StoredSplit
 
+Batches = list[Batch] | StoredBatches
 SHAPE_ROWS = 20_000
 TEST_SHARE = 4  # a shape has one test row for so many training rows
 
@@ -29,29 +33,59 @@ TEST_SHARE = 4  # a shape has one test row for so many training rows
 class Data:
     """Training and test rows as they came; call `split`, or `coded` once, for what an experiment needs."""
 
-    def __init__(
-        self, source: Source, about: str, train: list[Batch], test: list[Batch], reader: Reader
-    ) -> None:
+    def __init__(self, source: Source, about: str, train: Batches, test: Batches, how: Running) -> None:
         self.name = source.name
         self.paper = source.paper  # the data set of the paper that figures are held against
+        self.is_synthetic = source.is_synthetic
         self.about = about
-        self.has_fields = reader.format == "criteo"
-        self.threads = reader.threads
-        self.n_rows = sum(batch.n_rows for batch in train)
-        self.fingerprint = _fingerprint([*train, *test], self.n_rows)
+        self.has_fields = how.reader.keeps_fields
+        self.threads, self.device, self.memory = how.reader.threads, how.device, how.memory
+        self.n_rows = _n_rows(train)
+        self.fingerprint = _fingerprint((train, test), self.n_rows)
         self._batches = train, test
-        self._limits = {"dense_threshold": 0.1, "keep_fields": self.has_fields}  # the paper's
+        # The threshold is the paper's.
+        self._limits: dict[str, Any] = {"dense_threshold": 0.1, "keep_fields": self.has_fields}
 
     @cached_property
-    def split(self) -> Split:
-        """The rows with their labels, to train and to measure on."""
-        return Split.of(*self._batches, self._limits, self.threads)
+    def split(self) -> AnySplit[Any]:
+        """The rows with their labels, to train and to measure on; on disk with a limit of memory."""
+        train, test = self._batches
+        if isinstance(train, list) and isinstance(test, list):
+            return Split.of(train, test, self._limits, self.threads)
+        assert isinstance(train, StoredBatches) and isinstance(test, StoredBatches)
+        assert self.memory is not None
+        return StoredSplit.of(train, test, self._limits, self.threads, self.memory)
 
     def coded(self) -> tuple[Dataset, Rows]:
-        """Return the coded rows, with labels or without; this can be called once."""
+        """Return the coded rows, with labels or without, in memory; this can be called once."""
         train, test = self._batches
-        vocabulary, rows = learn(train, **self._limits, keep_names=False, threads=self.threads)  # type: ignore[arg-type]
-        return Dataset(rows, vocabulary), vocabulary.encode(test, self.threads)
+        if isinstance(train, list):
+            vocabulary, rows = learn(train, **self._limits, keep_names=False, threads=self.threads)
+        else:
+            rows, vocabulary = self._loaded(train)
+        return Dataset(rows, vocabulary), vocabulary.encode(_in_memory(test), self.threads)
+
+    def _loaded(self, train: StoredBatches) -> tuple[Rows, Vocabulary]:
+        """Code rows on disk, and load them where they and their transpose fit."""
+        assert self.memory is not None
+        data = learn_stored(train, self.memory, **self._limits, keep_names=False, threads=self.threads)
+        rows = data.rows
+        needed = 2 * (4 * rows.n_entries + 8 * rows.n_rows) + 4 * rows.n_dense * rows.n_rows
+        self.memory.check(needed, "a study of all rows and the pairs in them")
+        return rows.load(), data.vocabulary
+
+
+def _in_memory(batches: Batches) -> list[Batch]:
+    return batches if isinstance(batches, list) else list(batches)
+
+
+@dataclass(frozen=True)
+class Running:
+    """How an experiment runs: what reads its rows, where networks are trained, the limit of memory."""
+
+    reader: Reader
+    device: str = "cpu"
+    memory: MemoryLimit | None = None
 
 
 @dataclass(frozen=True)
@@ -61,18 +95,19 @@ class Source:
     name: str
     paper: str | None
     kind: str  # in words
-    read: Callable[[Reader], tuple[list[Batch], list[Batch]]]
+    read: Callable[[Running], tuple[Batches, Batches]]
     paths: list[str]  # none where rows are made
     format: str | None = None
     rows: int | None = None  # at most so many, the last of training and the first of test
+    is_synthetic: bool = False
 
-    def load(self, reader: Reader) -> Data:
+    def load(self, how: Running) -> Data:
         """Read the rows, and describe them in `about`."""
         if self.format is not None:
-            reader = replace(reader, format=self.format)
-        train, test = self.read(reader)
-        left_out = LeftOut.of([*train, *test])
-        counts = [sum(batch.n_rows for batch in part) for part in (train, test)]
+            how = replace(how, reader=replace(how.reader, format=self.format))
+        train, test = self.read(how)
+        left_out = _left_out(train) + _left_out(test)
+        counts = [_n_rows(part) for part in (train, test)]
         kept = counts if self.rows is None else [min(self.rows, count) for count in counts]
         told = [
             f"{some:,} {what}" if some == count else f"the {end} {some:,} of {count:,} {what}"
@@ -80,8 +115,8 @@ class Source:
                 kept, counts, ("rows to train on", "to test on"), ("last", "first"), strict=True
             )
         ]
-        train = _rows(train, counts[0] - kept[0], counts[0])
-        test = _rows(test, 0, kept[1])
+        train = _taken(train, counts[0] - kept[0], counts[0], how=how, name="train")
+        test = _taken(test, 0, kept[1], how=how, name="test")
         told += [
             f"{count:,} {what}"
             for count, what in (
@@ -92,7 +127,7 @@ class Source:
             if count
         ]
         about = f"{self.kind}: {', '.join(told)}"
-        return Data(self, about, train, test, reader)
+        return Data(self, about, train, test, how)
 
 
 def sources(
@@ -124,8 +159,8 @@ def sources(
 
 
 def _of_files(train: str, test: str, rows: int | None) -> Source:
-    def read(reader: Reader) -> tuple[list[Batch], list[Batch]]:
-        return reader.batches(train), reader.batches(test)
+    def read(how: Running) -> tuple[Batches, Batches]:
+        return _read(train, how), _read(test, how)
 
     name = os.path.basename(train).split(".")[0]
     if name in ("train", "training", "tr"):  # then the folder has the name
@@ -140,15 +175,29 @@ def _of_shape(name: str, rows: int | None) -> Source:
     check_rows(count)
     full = shape.paper.rows
 
-    def read(reader: Reader) -> tuple[list[Batch], list[Batch]]:
-        with tempfile.TemporaryDirectory() as folder:
+    def read(how: Running) -> tuple[Batches, Batches]:
+        reader = how.reader
+        with tempfile.TemporaryDirectory(dir=None if how.memory is None else how.memory.scratch) as folder:
             train, test = (os.path.join(folder, f"{part}.svm") for part in ("train", "test"))
             make(shape, train, count, threads=reader.threads)
             make(shape, test, max(1, count // TEST_SHARE), count, threads=reader.threads)
-            return reader.batches(train), reader.batches(test)
+            if how.memory is None:
+                return reader.batches(train), reader.batches(test)
+            return (
+                store(reader.stream([train]), how.memory.scratch / "made train"),
+                store(reader.stream([test]), how.memory.scratch / "made test"),
+            )
 
     kind = f"{name}, synthetic rows in its shape, where the paper's set has {full:,}"
-    return Source(name=f"{name} (synthetic)", paper=name, kind=kind, read=read, paths=[], format="svmlight")
+    return Source(
+        name=f"{name} (synthetic)",
+        paper=name,
+        kind=kind,
+        read=read,
+        paths=[],
+        format="svmlight",
+        is_synthetic=True,
+    )
 
 
 def _of_cache(name: str, rows: int | None) -> Source | None:
@@ -157,8 +206,8 @@ def _of_cache(name: str, rows: int | None) -> Source | None:
     if paths is None:
         return None
 
-    def read(reader: Reader) -> tuple[list[Batch], list[Batch]]:
-        return reader.batches(paths.train), reader.batches(paths.test)
+    def read(how: Running) -> tuple[Batches, Batches]:
+        return _read(paths.train, how), _read(paths.test, how)
 
     return Source(
         name=name,
@@ -171,21 +220,42 @@ def _of_cache(name: str, rows: int | None) -> Source | None:
     )
 
 
-def _rows(batches: list[Batch], start: int, stop: int) -> list[Batch]:
-    """Return the rows from start to stop."""
-    kept, at = [], 0
+def _read(path: str, how: Running) -> Batches:
+    if how.memory is None:
+        return how.reader.batches(path)
+    return parse(how.reader, [path], how.memory.cache)
+
+
+def _left_out(batches: Batches) -> LeftOut:
+    return LeftOut.of(batches) if isinstance(batches, list) else batches.left_out
+
+
+def _n_rows(batches: Batches) -> int:
+    return sum(batch.n_rows for batch in batches) if isinstance(batches, list) else batches.n_rows
+
+
+def _taken(batches: Batches, start: int, stop: int, how: Running, name: str) -> Batches:
+    """Return the rows from start to stop; on disk where the others are."""
+    if (start, stop) == (0, _n_rows(batches)):
+        return batches
+    rows = _rows(batches, start, stop)
+    return list(rows) if how.memory is None else store(rows, how.memory.scratch / name)
+
+
+def _rows(batches: Iterable[Batch], start: int, stop: int) -> Iterator[Batch]:
+    """Yield the rows from start to stop."""
+    at = 0
     for batch in batches:
         here = np.arange(at, at + batch.n_rows)
         at += batch.n_rows
         inside = (here >= start) & (here < stop)
         if inside.all():
-            kept.append(batch)
+            yield batch
         elif inside.any():
-            kept.append(batch.take(inside))
-    return kept
+            yield batch.take(inside)
 
 
-def _fingerprint(batches: list[Batch], n_rows: int) -> str:
+def _fingerprint(parts: Iterable[Batches], n_rows: int) -> str:
     """Return a hash of the rows: the same for the same data."""
     digest = hashlib.blake2b(str(n_rows).encode(), digest_size=8)
 
@@ -193,7 +263,7 @@ def _fingerprint(batches: list[Batch], n_rows: int) -> str:
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
 
-    for batch in batches:
+    for batch in itertools.chain(*parts):
         tokens = batch.tokens
         for array in (np.diff(batch.indptr), batch.labels, batch.value_at, batch.values, batch.numeric):
             add(array)

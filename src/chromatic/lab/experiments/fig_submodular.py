@@ -4,31 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from chromatic.lab.experiments.cells import over_budgets
+from chromatic.lab.experiments.cells import few_variables, fitted, truncated
 from chromatic.lab.experiments.data import Data
 from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import FIELDS_SETS, PLOTTED
 from chromatic.learn.results import Record, Results
-from chromatic.report.figures import BLUE, GREEN, ORANGE
+from chromatic.report.figures import BLUE, GRAY, GREEN, ORANGE, over_hundreds
 
 BUDGETS = list(range(100, 1001, 100))
-QUANTIZERS = {
-    "sort": ("sort (Bateni et al.)", ORANGE, "s--"),
-    "greedy": ("global sum, greedy (the paper)", GREEN, "D-"),
-    "optimal": ("global sum, exact (ours)", BLUE, "o-"),
+FREQUENT = "ft"  # no quantizer: the most frequent features
+QUANTIZERS = {  # what it is called, what the paper has of it, and its look
+    FREQUENT: ("frequent features (FT)", PLOTTED, (GRAY, "^--")),
+    "sort": ("sort (Bateni et al.)", PLOTTED, (ORANGE, "s--")),
+    "greedy": ("global sum, greedy (the paper)", PLOTTED, (GREEN, "D-")),
+    "optimal": ("global sum, exact (ours)", None, (BLUE, "o-")),
 }
 
 
 def run(data: Data, results: Results) -> list[Record]:
-    """Logistic regression on the columns that each way to cut gives."""
-    return over_budgets(data, results, "quantizer", QUANTIZERS, BUDGETS)
+    """Train on the columns that each way to cut gives, and on as many frequent features."""
+    records = []
+    for quantizer in QUANTIZERS:
+        for budget in BUDGETS:
+            cell = {"quantizer": quantizer, "budget": budget}
+            if quantizer == FREQUENT:
+                records.append(truncated(data, results, cell, budget))
+            else:
+                settings = few_variables(data, budget, quantizer=quantizer)
+                records.append(fitted(data, results, cell, settings))
+    return records
 
 
 def lines(findings: Findings) -> list[Line]:
     """Each log loss; the paper only plots."""
     return [
         {"objective": QUANTIZERS[record["quantizer"]][0], "columns": record["budget"]}
-        | {"paper": PLOTTED, "ours": record["log_loss"]}
+        | {"paper": QUANTIZERS[record["quantizer"]][1], "ours": record["log_loss"]}
         for record in findings.records
     ]
 
@@ -48,11 +59,11 @@ def remarks(findings: Findings) -> list[str]:
 
 def draw(axes: Any, findings: Findings) -> None:
     """Test log loss against columns."""
-    for quantizer, (name, color, style) in QUANTIZERS.items():
+    for quantizer, (name, _, (color, style)) in QUANTIZERS.items():
         chosen = [record for record in findings.records if record["quantizer"] == quantizer]
         budgets, losses = ([record[key] for record in chosen] for key in ("budget", "log_loss"))
         axes.plot(budgets, losses, style, color=color, markersize=4.5, label=name)
-    axes.set_xticks(BUDGETS[1::2], [f"{budget:,}" for budget in BUDGETS[1::2]])
+    over_hundreds(axes, BUDGETS)
     axes.set(xlabel="columns", ylabel="log loss of test rows")
     axes.legend(loc="best")
 
@@ -66,4 +77,5 @@ EXPERIMENT = Experiment(
     lines=lines,
     draw=draw,
     remarks=remarks,
+    needs=("vowpalwabbit",),
 )

@@ -6,10 +6,9 @@ from typing import Any
 
 from chromatic.coloring import transpose
 from chromatic.coloring.prices import prices
-from chromatic.graph.study import study
+from chromatic.graph.study import MAX_K, study
 from chromatic.lab.experiments.data import Data
 from chromatic.lab.experiments.frame import Experiment, Findings, Line
-from chromatic.lab.experiments.over_k import MAX_K
 from chromatic.lab.experiments.paper import PLOTTED, SPARSE_SETS, figures_of
 from chromatic.learn.results import Record, Results
 from chromatic.report.figures import draw_collisions
@@ -29,18 +28,28 @@ def run(data: Data, results: Results) -> list[Record]:
             about | price for price in prices(train.rows, k, transposed, test=test, threads=data.threads)
         ]
 
-    return results.get({"data": data.fingerprint}, compute)
+    return results.get({"data": data.fingerprint, "first_fit": "by degree"}, compute)
 
 
 def lines(findings: Findings) -> list[Line]:
-    """Collisions of each coloring; of the paper's set, those of its greedy coloring are in its Table 1."""
+    """Collisions of each coloring; the paper plots uniform ones, and has those of its greedy in Table 1."""
     paper = figures_of(findings.paper)
-    greedy = paper.collisions if paper is not None else None
+    has = {"uniform": PLOTTED, "first-fit": paper.collisions if paper is not None else None}
     return [
         {"coloring": record["coloring"], "k": record["min_edge_count"], "colors": record["colors"]}
         | {"promised": record["expected"]}
-        | {"paper": greedy if record["coloring"] == "first-fit" else PLOTTED, "ours": record["collisions"]}
+        | {"paper": has.get(record["coloring"]), "ours": record["collisions"]}
         for record in findings.records
+    ]
+
+
+def remarks(findings: Findings) -> list[str]:
+    """What the paper writes beside each plot: k, |W| and the colors of the greedy coloring."""
+    first, [greedy] = findings.records[0], [r for r in findings.records if r["coloring"] == "first-fit"]
+    return [
+        f"k = {first['k']}, |W| = {first['held_out']:,} features are held out, Δ_f = "
+        f"{first['max_degree']:,} is the largest degree without them, and the greedy coloring (first-fit) "
+        f"has {greedy['colors']:,} colors"
     ]
 
 
@@ -58,4 +67,5 @@ EXPERIMENT = Experiment(
     run=run,
     lines=lines,
     draw=draw,
+    remarks=remarks,
 )

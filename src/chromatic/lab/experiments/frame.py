@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from chromatic._extras import optional
 from chromatic._figures import shown
-from chromatic._files import replacing
+from chromatic._files import make_folder, replacing
+from chromatic.data.limit import limited
 from chromatic.data.reader import Reader
 from chromatic.errors import InputError
-from chromatic.lab.experiments.data import Data, Source
+from chromatic.lab.experiments.data import Data, Running, Source
 from chromatic.learn.results import Record, Results
 
 Line = dict[str, Any]  # of a table: what it is of, then `paper` and `ours`
@@ -27,6 +28,7 @@ class Findings:
     paper: str | None  # the paper's set that it is held against
     about: str
     records: list[Record]
+    is_synthetic: bool = False  # then a difference from the paper means nothing
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class Experiment:
         """The name of the file of results."""
         return f"{self.shares or self.name}.parquet"
 
+    def check(self) -> None:
+        """Refuse to begin without the packages that it needs."""
+        for package in self.needs:
+            optional(package)
+        if self.draw is not None:
+            from chromatic.report.figures import check_matplotlib
+
+            check_matplotlib()
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -59,32 +70,46 @@ class Outcome:
     files: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """Under which experiments run."""
+
+    reading: Callable[[list[str]], AbstractContextManager[Reader]] = lambda paths: nullcontext(Reader())
+    tell: Callable[[str], None] = lambda line: None
+    device: str = "cpu"  # where networks are trained
+    memory: str | None = None  # the limit, such as 8G; then rows are on disk
+    cache: str | None = None
+
+
 def reproduce(
-    experiment: Experiment,
-    sources: Iterable[Source],
-    folder: str,
-    reading: Callable[[list[str]], AbstractContextManager[Reader]] = lambda paths: nullcontext(Reader()),
-    tell: Callable[[str], None] = lambda line: None,
+    experiment: Experiment, sources: Iterable[Source], folder: str, conditions: Conditions | None = None
 ) -> Outcome:
     """Run an experiment on one data set after the other, and write its table and figure after each."""
-    for package in experiment.needs:
-        optional(package)
-    if experiment.draw is not None:
-        from chromatic.report.figures import check_matplotlib
-
-        check_matplotlib()
+    conditions = conditions or Conditions()
+    experiment.check()
     check_folder(folder)
-    results = _results(experiment, folder, tell)
+    results = _results(experiment, folder, conditions.tell)
     outcome = Outcome()
     for source in sources:
-        with reading(source.paths) as reader:
-            data = source.load(reader)
-        tell(data.about)
-        records = experiment.run(data, results)
-        findings = [*outcome.findings, Findings(data.name, data.paper, data.about, records)]
+        with _loaded(source, conditions) as data:
+            conditions.tell(data.about)
+            records = experiment.run(data, results)
+            found = Findings(data.name, data.paper, data.about, records, data.is_synthetic)
         del data  # before the next comes
-        outcome = _written(experiment, findings, folder)
+        outcome = _written(experiment, [*outcome.findings, found], folder)
     return outcome
+
+
+@contextmanager
+def _loaded(source: Source, conditions: Conditions) -> Iterator[Data]:
+    """Read a data set; with a limit of memory it is on disk, for the time of the block."""
+    with ExitStack() as stack:
+        memory = None
+        if conditions.memory is not None:
+            memory = stack.enter_context(limited(conditions.memory, conditions.cache))
+        with conditions.reading(source.paths) as reader:
+            data = source.load(Running(reader, conditions.device, memory))
+        yield data
 
 
 def _results(experiment: Experiment, folder: str, tell: Callable[[str], None]) -> Results:
@@ -100,7 +125,7 @@ def _results(experiment: Experiment, folder: str, tell: Callable[[str], None]) -
 def check_folder(folder: str) -> None:
     """Make a folder where it is missing, and refuse one that nothing can be written to."""
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         probe = os.path.join(folder, ".writable")
         with replacing(probe):
             pass
@@ -133,12 +158,16 @@ def _written(experiment: Experiment, findings: list[Findings], folder: str) -> O
 def markdown(experiment: Experiment, findings: list[Findings]) -> str:
     """Return the findings beside the paper's numbers, as Markdown."""
     lines: list[Line] = [
-        {"data": one.name} | line | {"difference": difference(line["paper"], line["ours"])}
+        {"data": one.name}
+        | line
+        | {"difference": None if one.is_synthetic else difference(line["paper"], line["ours"])}
         for one in findings
         for line in experiment.lines(one)
     ]
+    if all(line["difference"] is None for line in lines):
+        lines = [{name: cell for name, cell in line.items() if name != "difference"} for line in lines]
     table = [list(lines[0]), ["---"] * len(lines[0])] + [
-        [shown(cell) for cell in line.values()] for line in lines
+        [shown(cell).replace("|", r"\|") for cell in line.values()] for line in lines
     ]
     parts = [
         f"# {experiment.name}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from chromatic.graph.study import Series, study
+from chromatic.graph.study import MAX_K, Series, study
 from chromatic.lab.experiments.data import Data
 from chromatic.lab.experiments.frame import Experiment, Findings, Line
 from chromatic.lab.experiments.paper import PLOTTED, SPARSE_SETS
@@ -14,8 +14,8 @@ from chromatic.learn.results import Record, Results
 from chromatic.report.figures import draw_colors_needed, draw_colors_needed_filtered, draw_new_edges
 
 STUDY = "graph-study"  # one file of results for all of these figures
-MAX_K = 64
 SHOWN = [2**i for i in range(7)]  # of all k, in tables
+Figures = dict[str, tuple[str, str | None]]
 LEFT = "left_"  # begins the figures of the graph without the held-out features
 
 
@@ -43,11 +43,11 @@ def series(findings: Findings, prefix: str = "") -> Series:
     }
 
 
-def _lines(figures: dict[str, str], findings: Findings) -> list[Line]:
+def _lines(figures: Figures, findings: Findings) -> list[Line]:
     """Some figures for some k; the paper only plots."""
     return [
-        {"figure": told, "k": record["k"], "paper": PLOTTED, "ours": record[figure]}
-        for figure, told in figures.items()
+        {"figure": told, "k": record["k"], "paper": paper, "ours": record[figure]}
+        for figure, (told, paper) in figures.items()
         for record in findings.records
         if record["k"] in SHOWN
     ]
@@ -57,10 +57,10 @@ def _experiment(
     name: str,
     what: str,
     where: str,
-    figures: dict[str, str],
+    figures: Figures,
     draw: Callable[[Any, Findings], None],
 ) -> Experiment:
-    """A figure over k; `figures` are those of its table, and what they are in words."""
+    """A figure over k; `figures` are those of its table: what they are, and what the paper has of them."""
     return Experiment(
         name=name,
         what=what,
@@ -79,10 +79,10 @@ EXPERIMENTS = (
         "New edges of a row, by Good and Turing's estimate and in test rows",
         "Figure 4",
         {
-            "good_turing": "new edges of a row, estimated",
-            "new_edges": "new edges of a test row",
-            "good_turing_seen": "of known features, estimated",
-            "new_edges_seen": "of known features, in a test row",
+            "good_turing": ("new edges of a row, estimated", PLOTTED),
+            "new_edges": ("new edges of a test row", PLOTTED),
+            "good_turing_seen": ("of known features, estimated", None),
+            "new_edges_seen": ("of known features, in a test row", None),
         },
         lambda axes, findings: draw_new_edges(axes, series(findings)),
     ),
@@ -90,7 +90,10 @@ EXPERIMENTS = (
         "fig-max-degree",
         "Colors that a guarantee needs, all features colored",
         "Figure 5",
-        {"max_degree": "largest degree", "colors_needed": "colors needed, m"},
+        {
+            "max_degree": ("largest degree, Δ", PLOTTED),
+            "colors_needed": ("colors needed, m", PLOTTED),
+        },
         lambda axes, findings: draw_colors_needed(axes, series(findings)),
     ),
     _experiment(
@@ -98,11 +101,11 @@ EXPERIMENTS = (
         "New edges of a row without the held-out features",
         "Figure 6",
         {
-            "left_held_out": "held-out features",
-            "left_good_turing": "new edges of a row, estimated",
-            "left_new_edges": "new edges of a test row",
-            "left_good_turing_seen": "of known features, estimated",
-            "left_new_edges_seen": "of known features, in a test row",
+            "left_held_out": ("held-out features, |W|", None),
+            "left_good_turing": ("new edges of a row, estimated", PLOTTED),
+            "left_new_edges": ("new edges of a test row", PLOTTED),
+            "left_good_turing_seen": ("of known features, estimated", None),
+            "left_new_edges_seen": ("of known features, in a test row", None),
         },
         lambda axes, findings: draw_new_edges(axes, series(findings, LEFT)),
     ),
@@ -111,9 +114,10 @@ EXPERIMENTS = (
         "Colors that a guarantee needs, with and without held-out features",
         "Figure 7",
         {
-            "colors_needed": "colors needed, m",
-            "left_colors_needed": "with held-out features, m_f",
-            "left_held_out": "held-out features, |W|",
+            "colors_needed": ("colors needed, m", PLOTTED),
+            "left_colors_needed": ("with held-out features, m_f", PLOTTED),
+            "left_max_degree": ("largest degree without them, Δ_f", PLOTTED),
+            "left_held_out": ("held-out features, |W|", None),
         },
         lambda axes, findings: draw_colors_needed_filtered(axes, series(findings), series(findings, LEFT)),
     ),

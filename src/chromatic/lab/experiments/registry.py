@@ -32,12 +32,19 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def experiment_of(name: str) -> Experiment:
-    """Return an experiment by name.
+ALL = "all"
 
-    >>> experiment_of("table-graph").where
-    'Table 1'
+
+def experiments_of(name: str) -> list[Experiment]:
+    """Return an experiment by name, or all of them.
+
+    >>> [experiment.where for experiment in experiments_of("table-graph")], len(experiments_of("all"))
+    (['Table 1'], 12)
     """
+    if name == ALL:
+        return list(EXPERIMENTS.values())
     if name not in EXPERIMENTS:
-        raise InputError(f"there is no experiment {name!r}; expected one of {', '.join(EXPERIMENTS)}")
-    return EXPERIMENTS[name]
+        raise InputError(
+            f"there is no experiment {name!r}; expected {ALL}, or one of {', '.join(EXPERIMENTS)}"
+        )
+    return [EXPERIMENTS[name]]

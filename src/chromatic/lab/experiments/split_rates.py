@@ -25,7 +25,7 @@ def run(data: Data, results: Results) -> list[Record]:
         0: replace(paper, leakage="crossfit")
     }
     return [
-        fitted(data, results, {"split_rate": rate, "budget": BUDGET}, settings, "vw")
+        fitted(data, results, {"split_rate": rate, "budget": BUDGET}, settings)
         for rate, settings in tried.items()
     ]
 

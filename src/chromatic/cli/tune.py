@@ -1,0 +1,116 @@
+"""`chromatic tune`: choose settings on held-out rows, and fit with them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from chromatic.cli import options, terminal
+from chromatic.errors import InputError
+from chromatic.parameters import PARAMETERS
+
+if TYPE_CHECKING:
+    from chromatic.jobs import Reading
+    from chromatic.learn.tuning import Trial, Tuner
+    from chromatic.parameters import Settings
+
+HELD_OUT = ("random", "last")
+CHOSEN = ("Columns", "Colors", "Labels", "Features", "threads", "seed")  # rows are in memory
+FLAGS = {one.name: one.flag for one in PARAMETERS}
+
+
+@options.inputs("train")
+@options.option(
+    "--validation",
+    default="random",
+    help="The rows that judge: a random fifth of TRAIN, the last fifth, or a file of later rows.",
+    metavar="random|last|FILE",
+)
+@options.output("The model file to write, fitted to all of TRAIN.")
+@options.as_json
+@options.parameters(*CHOSEN)
+@options.reading
+def tune(
+    train: list[str],
+    validation: str,
+    output: str,
+    *,
+    as_json: bool,
+    settings: Settings,
+    reading: Reading,
+) -> None:
+    """Try some settings on held-out rows, and write a model of TRAIN with the best of them.
+
+    Tried are no linear columns, 16, 32 or 64 colors, stronger smoothing, a dearer column and a smaller
+    budget, one after the other, each with the best of those before. What you set stays as it is. Rows are
+    held in memory.
+
+    Example: chromatic tune june.svm.gz --validation july.svm.gz -o model.chroma --budget 1024
+    """
+    from chromatic import jobs
+    from chromatic._files import check_target
+    from chromatic.data.batch import LeftOut
+    from chromatic.fitting import MemorySource, fit
+    from chromatic.learn.tuning import Tuner, best_first
+
+    files = [] if validation in HELD_OUT else [validation]
+    if files and validation != "-" and not os.path.exists(validation):
+        raise InputError(
+            f"--validation is {validation!r}, and there is no such file; expected random, last or a file"
+        )
+    check_target(output)
+    with jobs.opened([*train, *files], reading, settings.threads) as reader:
+        batches = reader.batches(train)
+        others = reader.batches(files) if files else []
+    LeftOut.of(others).warn()
+    tuner = Tuner.of(batches, others or validation, settings, fields=reader.keeps_fields)
+    trials = []
+    with terminal.progress_bar("tuning", tuner.n_trials, of_bytes=False) as advance:
+        for trial in tuner.trials():
+            trials.append(trial)
+            if advance is not None:
+                advance(1)
+    _show(tuner, best_first(trials), as_json=as_json)
+    chosen = best_first(trials)[0].settings
+    del tuner, trials
+    fitted = fit(MemorySource(batches, fields=reader.keeps_fields, threads=settings.threads), chosen)
+    jobs.save_model(jobs.model_of(fitted, reading), output)
+
+
+def _show(tuner: Tuner, trials: list[Trial], *, as_json: bool) -> None:
+    """Print what was tried, best first."""
+    if as_json:
+        terminal.say_json({**tuner.figures, "tried": [_record(trial) for trial in trials]})
+        return
+    terminal.say(tuner.sentence)
+    terminal.show_table([_shown(trial) for trial in trials])
+    for trial in trials:
+        if trial.error is not None:
+            terminal.say(f"{_flags(trial)}: {trial.error}")
+    terminal.say(f"best: {_flags(trials[0])}")
+
+
+def _record(trial: Trial) -> dict[str, Any]:
+    return {
+        "settings": trial.changed,
+        "log_loss": trial.log_loss,
+        "columns": trial.columns,
+        "C": trial.strength,
+        "seconds": round(trial.seconds, 3),
+        "error": trial.error,
+    }
+
+
+def _shown(trial: Trial) -> dict[str, Any]:
+    return {
+        "log loss": None if trial.log_loss is None else f"{trial.log_loss:.5f}",
+        "columns": trial.columns,
+        "C": trial.strength,
+        "seconds": f"{trial.seconds:.1f}",
+        "settings": _flags(trial),
+    }
+
+
+def _flags(trial: Trial) -> str:
+    """Return what differs from the settings that were given, as flags of `chromatic fit`."""
+    return " ".join(f"{FLAGS[name]} {value:g}" for name, value in trial.changed.items()) or "as given"

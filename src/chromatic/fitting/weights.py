@@ -1,0 +1,377 @@
+"""The weight of each feature in one linear model over all of them, by all rows and out of each fold.
+
+A feature's rate repeats what the features beside it say already. Its weight in a model of all features
+says what it adds. The model is L2-penalized: logistic regression for labels of two kinds, ridge regression
+for numbers. Dual coordinate descent finds it (Yu, Huang and Lin 2011): a row is one dual variable, and a
+step on it costs as much as its features. The rows are visited in a new random order in every epoch; in
+any fixed order, and most of all in the order of a sorted file, the steps need many times as many epochs.
+
+The weights of a fold come from the rows outside of it alone and start from nothing, so that no label of
+the fold is in them. Fewer rows would mean a stronger penalty: each is scaled to the rows it knows.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from chromatic._numba import inlined, kernel, mix, prefetch
+from chromatic._threads import ordered_map
+from chromatic.coloring import Size
+from chromatic.data.rows import Rows
+
+log = logging.getLogger("chromatic")
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Folds = npt.NDArray[np.int32]
+
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
+WORTH = 0.002  # a weaker penalty must predict better by this share; the weaker, the slower are the steps
+MOST_EPOCHS = 30
+TOLERANCE = 0.02  # of what the labels differ from their mean
+UNSETTLED = 0.1  # the same, where it is said
+MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
+MOST_ENTRIES = 1 << 22  # of these rows
+NO_FOLD = -1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What each feature adds to the log-odds of the label, or to its mean where labels are numbers."""
+
+    of_features: npt.NDArray[np.float32]
+    by_fold: npt.NDArray[np.float32]  # features of several rows × folds; the others are 0 out of fold
+    of_dense: Floats
+    intercept: float
+    strength: float  # C: the inverse of the penalty on the square of the weights
+
+
+class Dense(NamedTuple):
+    """Dense columns as the model sees them: less their mean, over their standard deviation."""
+
+    centers: Floats
+    factors: Floats  # 0 for a column that never changes
+
+    @classmethod
+    def of(cls, rows: Rows) -> Dense:
+        # Sorted, so that the order of the rows does not change the last digit.
+        columns = np.sort(rows.dense.astype(np.float64), axis=0)
+        centers, spread = columns.mean(axis=0), columns.std(axis=0)
+        large = spread > 1e-9 * np.abs(centers)
+        return cls(centers, np.where(large, 1.0 / np.where(large, spread, 1.0), 0.0))
+
+
+class Solution(NamedTuple):
+    """The dual variable of each row, and the weights that follow from all of them."""
+
+    duals: Floats
+    weights: Floats
+    dense: Floats  # of the dense columns as the model sees them; the last is the intercept
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Rows with their labels: 0 and 1, or numbers."""
+
+    rows: Rows
+    dense: Dense
+    labels: Floats
+    fold: Folds  # rows of a negative fold play no part
+    sums: npt.NDArray[np.uint64]  # of the hashes of each row's features: what tells rows apart
+    binary: bool
+    seed: int
+
+    def taken(self, numbers: Integers) -> Weighing:
+        """Return some of the rows."""
+        lengths = np.diff(self.rows.indptr)[numbers]
+        indptr = np.concatenate(([0], np.cumsum(lengths)))
+        entries = np.repeat(self.rows.indptr[numbers] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        rows = Rows(
+            indptr=indptr,
+            codes=self.rows.codes[entries],
+            labels=None,
+            dense=self.rows.dense[numbers],
+            n_features=self.rows.n_features,
+            vocabulary=self.rows.vocabulary,
+        )
+        return replace(
+            self,
+            rows=rows,
+            labels=self.labels[numbers],
+            fold=self.fold[numbers],
+            sums=self.sums[numbers],
+        )
+
+    @property
+    def csr(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.floating]]:
+        return self.rows.indptr, self.rows.codes, self.rows.dense
+
+    def orders(self, *, by_label: bool) -> Iterator[Integers]:
+        """Yield the rows in a new random order, over and over; their content decides, not their numbers.
+
+        Equal rows come in the order of their labels or, where labels must play no part, of their numbers.
+        """
+        dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
+        keys = (dense, self.labels, self.sums) if by_label else (dense, self.sums)
+        order, epoch = np.lexsort(keys), 0
+        while True:
+            _shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
+            yield order
+            epoch += 1
+
+
+def bytes_to_weigh(size: Size, n_folds: int, threads: int) -> int:
+    """Return the memory for all rows at once, a sample, and as many solutions as there are threads."""
+    rows = 4 * size.n_entries + size.n_rows * (48 + 24 * size.n_dense)
+    sample = 28 * min(size.n_entries, MOST_ENTRIES)
+    solution = 8 * size.n_features + 48 * size.n_rows
+    return rows + sample + threads * solution + 4 * (n_folds + 1) * size.n_features
+
+
+def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Weights:
+    """Find the weights by all rows that have a fold and, where there are several folds, out of each.
+
+    `n_several` features may be in several rows; those after them are in one at most, and have no weight
+    out of its fold.
+    """
+    strength = choose_strength(task)
+    log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
+    folds = [NO_FOLD, *range(n_folds if n_folds > 1 else 0)]
+    by_fold = np.empty((n_several, n_folds if n_folds > 1 else 0), np.float32)
+    solutions = ordered_map(lambda fold: _out_of_fold(task, fold, strength), folds, threads)
+    intercept, whole = next(solutions)
+    for fold, (_, solution) in enumerate(solutions):
+        by_fold[:, fold] = solution.weights[:n_several]
+    of_dense = whole.dense[:-1] * task.dense.factors
+    intercept += float(whole.dense[-1] - of_dense @ task.dense.centers)
+    return Weights(whole.weights.astype(np.float32), by_fold, of_dense, intercept, strength)
+
+
+def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Solution]:
+    """Return the mean and the solution of the rows outside of a fold."""
+    used = (task.fold >= 0) & (task.fold != fold)
+    share = used.sum() / max((task.fold >= 0).sum(), 1)
+    offset = _offset(task, used)
+    if offset is None:
+        log.warning(
+            "the rows outside of fold %d have labels of one kind; the linear columns of its rows are 0",
+            fold,
+        )
+        return 0.0, _nothing(task)
+    orders = task.orders(by_label=fold == NO_FOLD)
+    return offset, _solve(task, used, (offset, strength / share), _nothing(task), orders)
+
+
+def choose_strength(task: Weighing) -> float:
+    """Return the C under which the labels of a fifth of the rows are likeliest, the others given.
+
+    From the strongest penalty on, each solution is the start of the next; the search ends where held-out
+    rows are hardly predicted better than before.
+    """
+    sample, held_out = _sample(task)
+    used = (sample.fold >= 0) & ~held_out
+    held_out &= sample.fold >= 0
+    offset = _offset(sample, used)
+    if offset is None or not held_out.any():
+        return STRENGTHS[0]
+    solution, best, least, last = _nothing(sample), STRENGTHS[0], math.inf, 0.0
+    for strength in STRENGTHS:
+        if last:
+            solution = Solution(*(numbers * (strength / last) for numbers in solution))
+        orders = sample.orders(by_label=True)
+        solution = _solve(sample, used, (offset, strength), solution, orders)
+        margins = np.empty(sample.rows.n_rows)
+        _predict(sample.csr, sample.dense, solution[1:], offset, margins)
+        loss = _loss(sample, margins, held_out)
+        if loss > least * (1.0 - WORTH):
+            break
+        best, least, last = strength, loss, strength
+    return best
+
+
+def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
+    """Return rows to choose the penalty by, as many as are worth the time, and which are held out."""
+    n_rows, n_entries = task.rows.n_rows, len(task.rows.codes)
+    share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
+    drawn = next(task.orders(by_label=True))[: int(n_rows * share)]
+    place = np.argsort(drawn)
+    sample = task if share == 1.0 else task.taken(drawn[place])
+    return sample, place < len(drawn) // 5
+
+
+def _loss(task: Weighing, margins: Floats, which: npt.NDArray[np.bool_]) -> float:
+    labels, margins = task.labels[which], margins[which]
+    if not task.binary:
+        return float(((labels - margins) ** 2).mean())
+    return float(np.logaddexp(0.0, np.where(labels == 1, -margins, margins)).mean())
+
+
+def _offset(task: Weighing, used: npt.NDArray[np.bool_]) -> float | None:
+    """Return what the model says where it knows nothing; None where all labels are of one kind."""
+    labels = np.sort(task.labels[used])  # so that the order of the rows does not change the mean
+    if not len(labels) or labels.min() == labels.max():
+        return None
+    mean = float(labels.mean())
+    return math.log(mean / (1 - mean)) if task.binary else mean
+
+
+def _nothing(task: Weighing) -> Solution:
+    n_dense = len(task.dense.centers)
+    return Solution(np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1))
+
+
+def _solve(
+    task: Weighing,
+    used: npt.NDArray[np.bool_],
+    fixed: tuple[float, float],
+    start: Solution,
+    orders: Iterator[Integers],
+) -> Solution:
+    """Go over the rows until their dual variables are about what the weights say of them.
+
+    `fixed` are the offset and C.
+    """
+    labels = np.sort(task.labels[used])
+    spread = float(np.abs(labels - labels.mean()).sum())
+    descend = _descend if task.binary else _descend_squares
+    for order in islice(orders, MOST_EPOCHS):
+        off = descend(task.csr, task.dense, (task.labels, used, order), fixed, start)
+        if off <= TOLERANCE * spread:
+            return start
+    if off > UNSETTLED * spread:
+        log.warning(
+            "the weights of linear columns are not settled after %d epochs, rows are off by %.2g; they are "
+            "used as they are",
+            MOST_EPOCHS,
+            off / len(labels),
+        )
+    return start
+
+
+@kernel
+def _shuffle(order, seed):  # type: ignore[no-untyped-def]
+    """Shuffle in place (Fisher and Yates), with words of SplitMix64."""
+    state = mix(seed)
+    for i in range(len(order) - 1, 0, -1):
+        state += np.uint64(0x9E3779B97F4A7C15)
+        j = np.int64(((mix(state) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
+        order[i], order[j] = order[j], order[i]
+
+
+@inlined
+def _margin(rows, scaling, solution, row, offset):  # type: ignore[no-untyped-def]
+    """Return what the weights say of a row, and the square of its length."""
+    indptr, codes, dense = rows
+    centers, factors = scaling
+    weights, of_dense = solution
+    margin, length = offset + of_dense[len(centers)], 1.0
+    for d in range(len(centers)):
+        x = (dense[row, d] - centers[d]) * factors[d]
+        margin += x * of_dense[d]
+        length += x * x
+    for i in range(indptr[row], indptr[row + 1]):
+        margin += weights[codes[i]]
+    return margin, length + (indptr[row + 1] - indptr[row])
+
+
+@inlined
+def _move(rows, scaling, solution, row, step):  # type: ignore[no-untyped-def]
+    indptr, codes, dense = rows
+    centers, factors = scaling
+    weights, of_dense = solution
+    of_dense[len(centers)] += step
+    for d in range(len(centers)):
+        of_dense[d] += step * (dense[row, d] - centers[d]) * factors[d]
+    for i in range(indptr[row], indptr[row + 1]):
+        weights[codes[i]] += step
+
+
+@inlined
+def _prefetch_row(rows, weights, order, at):  # type: ignore[no-untyped-def]
+    """Ask the cache for what the next steps read: where a row starts, its features, their weights."""
+    indptr, codes, _ = rows
+    if at + 12 < len(order):
+        prefetch(indptr, order[at + 12])
+        prefetch(codes, indptr[order[at + 8]])
+        row = order[at + 2]
+        for i in range(indptr[row], min(indptr[row + 1], indptr[row] + 32)):
+            prefetch(weights, np.int64(codes[i]))
+
+
+@kernel
+def _descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
+    """An epoch of logistic regression; return by how much all rows' dual variables were off, over C.
+
+    The dual variable z of a row is between 0 and C. Its step makes a (z - old) + b + ln(z / (C - z)) zero,
+    where b is the row's margin and a its squared length: by Newton's method within a bracket.
+    """
+    labels, used, order = problem
+    offset, strength = fixed
+    duals, weights, of_dense = solution
+    off = 0.0
+    for at in range(len(order)):
+        row = order[at]
+        _prefetch_row(rows, weights, order, at)
+        if not used[row]:
+            continue
+        sign = 1.0 if labels[row] == 1.0 else -1.0
+        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
+        margin *= sign
+        old = duals[row]
+        target = strength / (1.0 + math.exp(margin))  # at the optimum z is this
+        off += abs(old - target)
+        low, high = 0.0, strength
+        z = old if old > 0.0 else min(max(target, 1e-9 * strength), 0.5 * strength)
+        for _ in range(30):
+            slope = length * (z - old) + margin + math.log(z / (strength - z))
+            if slope > 0.0:
+                high = z
+            else:
+                low = z
+            new = z - slope / (length + strength / (z * (strength - z)))
+            if new <= low:
+                new = 0.5 * (z + low)
+            elif new >= high:
+                new = 0.5 * (z + high)
+            done = abs(new - z) <= 1e-7 * strength
+            z = new
+            if done:
+                break
+        duals[row] = z
+        _move(rows, scaling, (weights, of_dense), row, sign * (z - old))
+    return off / strength
+
+
+@kernel
+def _descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
+    """An epoch of ridge regression; return by how much all rows' dual variables were off, over C."""
+    labels, used, order = problem
+    offset, strength = fixed
+    duals, weights, of_dense = solution
+    off = 0.0
+    for at in range(len(order)):
+        row = order[at]
+        _prefetch_row(rows, weights, order, at)
+        if not used[row]:
+            continue
+        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
+        lacking = labels[row] - margin - duals[row] / strength
+        off += abs(lacking)
+        step = lacking / (length + 1.0 / strength)
+        duals[row] += step
+        _move(rows, scaling, (weights, of_dense), row, step)
+    return off
+
+
+@kernel
+def _predict(rows, scaling, solution, offset, out):  # type: ignore[no-untyped-def]
+    for row in range(len(out)):
+        out[row], _ = _margin(rows, scaling, solution, row, offset)

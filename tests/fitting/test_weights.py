@@ -1,0 +1,181 @@
+"""The weights of features in a linear model over all of them."""
+
+import logging
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chromatic.data import Reader
+from chromatic.data.hashing import mix_integers
+from chromatic.fitting import weights as solver
+from chromatic.fitting.folds import row_sums
+from chromatic.fitting.weights import Dense, Weighing, weigh
+
+
+def weighing(lists, labels, *, dense=0, fold=None, binary=True):
+    rows = Reader().read(lists, dense_threshold=2).rows
+    random = np.random.default_rng(1)
+    rows = replace(rows, dense=random.normal(3, 2, (rows.n_rows, dense)))
+    fold = np.zeros(rows.n_rows, np.int32) if fold is None else np.asarray(fold, np.int32)
+    sums = row_sums(rows, mix_integers(np.arange(rows.n_features, dtype=np.uint32)))
+    labels = np.asarray(labels, np.float64)
+    return Weighing(rows, Dense.of(rows), labels, fold, sums=sums, binary=binary, seed=5)
+
+
+def some_rows(n, seed=0, levels=12):
+    """Rows of three fields, and labels that follow the first two."""
+    random = np.random.default_rng(seed)
+    fields = random.integers(0, levels, (n, 3))
+    odds = (fields[:, 0] % 4 - 1.5) + 0.8 * (fields[:, 1] % 3 - 1)
+    labels = (random.random(n) < 1 / (1 + np.exp(-odds))).astype(float)
+    return [[f"{j}={value}" for j, value in enumerate(row)] for row in fields], labels
+
+
+@pytest.mark.kernels
+@given(st.lists(st.integers(0, 100), max_size=30), st.integers(0, 2**64 - 1))
+def test_an_order_is_the_shuffle_of_its_seed(items, seed):
+    order = np.array(items, np.int64)
+    solver._shuffle(order, np.uint64(seed))
+    assert order.tolist() == naive.shuffled(items, seed)
+
+
+@pytest.mark.kernels
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=2, max_size=12),
+    st.sampled_from([0.03, 1.0, 10.0]),
+    st.booleans(),
+    st.integers(0, 2),
+    st.data(),
+)
+def test_an_epoch_is_that_of_the_naive_twin(lists, strength, binary, n_dense, data):
+    values = [0.0, 1.0] if binary else [-1.5, 0.0, 4.0]
+    n = len(lists)
+    labels = data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    task = weighing(lists, labels, dense=n_dense, binary=binary)
+    sets = [set(codes.tolist()) for codes in np.split(task.rows.codes, task.rows.indptr[1:-1])]
+    seen = ((task.rows.dense - task.dense.centers) * task.dense.factors).tolist()
+    used, orders = np.arange(n) % 3 != 2, task.orders(by_label=False)
+    solution = solver._nothing(task)
+    keys = [*range(task.rows.n_features), *(("dense", d) for d in range(n_dense)), None]
+    duals, weights = [0.0] * n, dict.fromkeys(keys, 0.0)
+    descend = solver._descend if binary else solver._descend_squares
+    for _ in range(3):
+        order = next(orders)
+        off = descend(task.csr, task.dense, (task.labels, used, order), (0.3, strength), solution)
+        visited = [int(i) for i in order if used[i]]
+        solved = duals, weights
+        options = {"offset": 0.3, "strength": strength, "binary": binary}
+        expected = naive.descend(sets, seen, labels, visited, solved, **options)
+        assert off == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    found = [*solution.weights.tolist(), *solution.dense.tolist()]
+    np.testing.assert_allclose(found, [weights[key] for key in keys], atol=1e-5 * max(1.0, strength))
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_weights_are_those_of_scikit_learn(one_penalty, binary):
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    lists, labels = some_rows(2000)
+    if not binary:
+        labels = labels * 3 + np.arange(2000) % 5
+    task = weighing(lists, labels, dense=2, binary=binary)
+    found = weigh(task, 1, task.rows.n_features)
+    seen = (task.rows.dense - task.dense.centers) * task.dense.factors
+    n = task.rows.n_features
+    one_hot = np.zeros((2000, n))
+    for row, codes in enumerate(np.split(task.rows.codes, task.rows.indptr[1:-1])):
+        one_hot[row, codes] = 1.0
+    X = np.hstack((one_hot, seen, np.ones((2000, 1))))
+    if binary:
+        model = LogisticRegression(C=found.strength, fit_intercept=False, tol=1e-8, max_iter=1000)
+        # scikit-learn has no fixed offset, from which our intercept is penalized to deviate.
+        said = X @ model.fit(X, labels).coef_[0]
+    else:
+        mean = labels.mean()
+        said = mean + X @ Ridge(1 / found.strength, fit_intercept=False).fit(X, labels - mean).coef_
+    ours = one_hot @ found.of_features + task.rows.dense @ found.of_dense + found.intercept
+    assert np.sqrt(np.mean((ours - said) ** 2)) < 0.05 * np.std(said)
+
+
+@pytest.fixture
+def one_penalty(monkeypatch):
+    monkeypatch.setattr(solver, "STRENGTHS", (0.1,))
+
+
+def test_the_order_of_rows_changes_nothing():
+    """In the order of a file that is sorted by label, the steps would need some hundred epochs here."""
+    lists, labels = some_rows(4000)
+    by_label = np.argsort(labels, kind="stable")
+    found = weigh(weighing(lists, labels), 1, 36)
+    again = weigh(weighing([lists[i] for i in by_label], labels[by_label]), 1, 36)
+    # Names are coded by count and then by hash, whatever the order of the rows.
+    assert np.array_equal(found.of_features, again.of_features)
+    assert (found.intercept, found.strength) == (again.intercept, again.strength)
+
+
+def test_weights_out_of_a_fold_know_nothing_of_its_labels(one_penalty):
+    lists, labels = some_rows(1000)
+    fold = np.arange(1000, dtype=np.int32) % 5
+    task = weighing(lists, labels, fold=fold)
+    found = weigh(task, 5, task.rows.n_features)
+    other = np.where(fold == 2, 1.0 - labels, labels)
+    changed = weigh(weighing(lists, other, fold=fold), 5, task.rows.n_features)
+    assert np.array_equal(found.by_fold[:, 2], changed.by_fold[:, 2])
+    assert not np.array_equal(found.by_fold[:, 1], changed.by_fold[:, 1])
+
+
+def test_the_number_of_threads_changes_nothing():
+    lists, labels = some_rows(1000)
+    task = weighing(lists, labels, fold=np.arange(1000) % 5, dense=1)
+    one, two = (weigh(task, 5, task.rows.n_features, threads) for threads in (1, 3))
+    for name in ("of_features", "by_fold", "of_dense"):
+        assert np.array_equal(getattr(one, name), getattr(two, name))
+    assert (one.intercept, one.strength) == (two.intercept, two.strength)
+
+
+def test_a_fold_has_the_penalty_of_its_share_of_the_rows(one_penalty):
+    """Five folds of the same rows: the weights of four are those of five."""
+    lists, labels = some_rows(300)
+    task = weighing(lists * 5, np.tile(labels, 5), fold=np.repeat(np.arange(5), 300))
+    found = weigh(task, 5, task.rows.n_features)
+    for fold in range(5):
+        np.testing.assert_allclose(found.by_fold[:, fold], found.of_features, atol=0.02)
+
+
+def test_a_fold_that_has_all_positives_is_said_and_left_at_zero(caplog):
+    lists, _ = some_rows(100)
+    fold = np.arange(100, dtype=np.int32) % 5
+    labels = ((fold == 3) & (np.arange(100) < 40)).astype(float)
+    with caplog.at_level(logging.WARNING, "chromatic"):
+        found = weigh(weighing(lists, labels, fold=fold), 5, 36)
+    assert "outside of fold 3 have labels of one kind" in caplog.text
+    assert not found.by_fold[:, 3].any() and found.by_fold[:, 0].any()
+
+
+def test_weights_that_do_not_settle_are_said_and_used(caplog, monkeypatch):
+    monkeypatch.setattr(solver, "MOST_EPOCHS", 1)
+    lists, labels = some_rows(200)
+    with caplog.at_level(logging.WARNING, "chromatic"):
+        found = weigh(weighing(lists, labels), 1, 36)
+    assert "not settled after 1 epochs" in caplog.text and found.of_features.any()
+
+
+def test_a_constant_dense_column_has_no_weight():
+    lists, labels = some_rows(100)
+    task = weighing(lists, labels, dense=1)
+    task.rows.dense[:] = 1e9 + 1e-3
+    same = replace(task, dense=Dense.of(task.rows))
+    assert weigh(same, 1, 36).of_dense.tolist() == [0.0]
+
+
+def test_a_penalty_is_chosen_on_rows_that_did_not_find_the_weights():
+    """Labels at random want the strongest penalty, rules want a weak one."""
+    lists, labels = some_rows(3000)
+    coin = np.random.default_rng(3).permutation(labels)
+    fold = np.arange(3000, dtype=np.int32) % 5
+    assert solver.choose_strength(weighing(lists, coin, fold=fold)) <= 0.01
+    assert solver.choose_strength(weighing(lists, labels, fold=fold)) >= 0.1

@@ -1,0 +1,45 @@
+"""Weights of linear models by dual coordinate descent, one row and one bisection at a time."""
+
+import math
+
+from naive.hashing import MASK, mix
+
+
+def shuffled(items, seed):
+    """Fisher and Yates, with words of SplitMix64."""
+    items, state = list(items), mix(seed & MASK)
+    for i in range(len(items) - 1, 0, -1):
+        state = (state + 0x9E3779B97F4A7C15) & MASK
+        j = ((mix(state) >> 32) * (i + 1)) >> 32
+        items[i], items[j] = items[j], items[i]
+    return items
+
+
+def descend(rows, dense, labels, order, solution, *, offset, strength, binary):
+    """One epoch; `weights` are those of features by number, of dense columns by ("dense", d), and None's.
+
+    Returns by how much the dual variables were off before their steps, over C.
+    """
+    duals, weights = solution
+    off = 0.0
+    for i in order:
+        xs = dict.fromkeys(rows[i], 1.0) | {("dense", d): x for d, x in enumerate(dense[i])} | {None: 1.0}
+        margin = offset + sum(x * weights[v] for v, x in xs.items())
+        length = sum(x * x for x in xs.values())
+        if binary:
+            sign = 1.0 if labels[i] == 1 else -1.0
+            off += abs(duals[i] / strength - 1 / (1 + math.exp(sign * margin)))
+            low, high = 0.0, strength  # the slope of the dual grows from one end to the other
+            for _ in range(200):
+                z = (low + high) / 2
+                slope = length * (z - duals[i]) + sign * margin + math.log(z / (strength - z))
+                low, high = (low, z) if slope > 0 else (z, high)
+            step, duals[i] = sign * (z - duals[i]), z
+        else:
+            lacking = labels[i] - margin - duals[i] / strength
+            off += abs(lacking)
+            step = lacking / (length + 1 / strength)
+            duals[i] += step
+        for v, x in xs.items():
+            weights[v] += step * x
+    return off
