@@ -179,3 +179,22 @@ def test_a_penalty_is_chosen_on_rows_that_did_not_find_the_weights():
     fold = np.arange(3000, dtype=np.int32) % 5
     assert solver.choose_strength(weighing(lists, coin, fold=fold)) <= 0.01
     assert solver.choose_strength(weighing(lists, labels, fold=fold)) >= 0.1
+
+
+def items(n, certain=1.0):
+    """Rows of one item each, about four rows an item, and labels that follow it."""
+    random = np.random.default_rng(5)
+    item = random.integers(0, n // 4, n)
+    labels = np.where(random.random(n) < certain, item % 2, 1 - item % 2)
+    return weighing([[f"i{i}"] for i in item], labels, fold=np.arange(n) % 5)
+
+
+def test_a_weak_penalty_is_found_where_stronger_ones_hardly_differ():
+    assert solver.choose_strength(items(2000)) >= 1.0
+
+
+def test_all_rows_may_want_a_weaker_penalty_than_a_sample(monkeypatch):
+    task = items(20_000, certain=0.8)
+    monkeypatch.setattr(solver, "MOST_TO_CHOOSE", 2000)
+    chosen = solver.choose_strength(task)
+    assert chosen < weigh(task, 5, task.rows.n_features).strength

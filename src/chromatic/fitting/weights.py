@@ -34,7 +34,8 @@ Integers = npt.NDArray[np.int64]
 Folds = npt.NDArray[np.int32]
 
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
-WORTH = 0.002  # a weaker penalty must predict better by this share; the weaker, the slower are the steps
+STEP = 1.8  # from one strength to the next, where the choice is a finer one
+WORTH = 0.002  # a weaker penalty must predict better by this share
 MOST_EPOCHS = 30
 TOLERANCE = 0.02  # of what the labels differ from their mean
 UNSETTLED = 0.1  # the same, where it is said
@@ -142,13 +143,15 @@ def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Wei
     `n_several` features may be in several rows; those after them are in one at most, and have no weight
     out of its fold.
     """
-    strength = choose_strength(task)
+    n_folds = n_folds if n_folds > 1 else 0
+    by_fold, strength = np.empty((n_several, n_folds), np.float32), choose_strength(task)
+    if n_folds:
+        strength, by_fold[:, 0] = _choose_finer(task, strength, n_several, threads)
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
-    folds = [NO_FOLD, *range(n_folds if n_folds > 1 else 0)]
-    by_fold = np.empty((n_several, n_folds if n_folds > 1 else 0), np.float32)
+    folds = [NO_FOLD, *range(1, n_folds)]
     solutions = ordered_map(lambda fold: _out_of_fold(task, fold, strength), folds, threads)
     intercept, whole = next(solutions)
-    for fold, (_, solution) in enumerate(solutions):
+    for fold, (_, solution) in zip(folds[1:], solutions, strict=True):
         by_fold[:, fold] = solution.weights[:n_several]
     of_dense = whole.dense[:-1] * task.dense.factors
     intercept += float(whole.dense[-1] - of_dense @ task.dense.centers)
@@ -171,30 +174,45 @@ def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Sol
 
 
 def choose_strength(task: Weighing) -> float:
-    """Return the C under which the labels of a fifth of the rows are likeliest, the others given.
+    """Return the C under which the labels of a fifth of the rows are about likeliest, the others given.
 
-    From the strongest penalty on, each solution is the start of the next; the search ends where held-out
-    rows are hardly predicted better than before.
+    From the strongest penalty on, each solution is the start of the next, until held-out rows are
+    predicted worse. Of penalties that are alike, the strongest is chosen: weaker ones take more epochs.
     """
     sample, held_out = _sample(task)
-    used = (sample.fold >= 0) & ~held_out
-    held_out &= sample.fold >= 0
+    used, held_out = (sample.fold >= 0) & ~held_out, held_out & (sample.fold >= 0)
     offset = _offset(sample, used)
     if offset is None or not held_out.any():
         return STRENGTHS[0]
-    solution, best, least, last = _nothing(sample), STRENGTHS[0], math.inf, 0.0
+    solution, losses, last = _nothing(sample), [math.inf], STRENGTHS[0]
     for strength in STRENGTHS:
-        if last:
-            solution = Solution(*(numbers * (strength / last) for numbers in solution))
-        orders = sample.orders(by_label=True)
+        solution = Solution(*(numbers * (strength / last) for numbers in solution))
+        orders, last = sample.orders(by_label=True), strength
         solution = _solve(sample, used, (offset, strength), solution, orders)
-        margins = np.empty(sample.rows.n_rows)
-        _predict(sample.csr, sample.dense, solution[1:], offset, margins)
-        loss = _loss(sample, margins, held_out)
-        if loss > least * (1.0 - WORTH):
+        losses.append(_loss_of(sample, (offset, solution), held_out))
+        if losses[-1] > min(losses) * (1.0 + WORTH):
             break
-        best, least, last = strength, loss, strength
-    return best
+    alike = np.array(losses[1:]) <= min(losses) * (1.0 + WORTH)
+    return STRENGTHS[int(alike.argmax())]
+
+
+def _choose_finer(
+    task: Weighing, strength: float, n_several: int, threads: int
+) -> tuple[float, npt.NDArray[np.float32]]:
+    """Return the best C for the first fold, from a given one on, and the weights out of that fold by it.
+
+    All rows may want a weaker penalty than a sample: they have more rows of each feature.
+    """
+
+    def out_of_first(strength: float) -> tuple[float, npt.NDArray[np.float32]]:
+        solved = _out_of_fold(task, 0, strength)
+        return _loss_of(task, solved, task.fold == 0), solved[1].weights[:n_several].astype(np.float32)
+
+    (least, best), following = ordered_map(out_of_first, (strength, STEP * strength), threads)
+    while following[0] < least * (1.0 - WORTH) and strength < STRENGTHS[-1]:
+        strength, (least, best) = STEP * strength, following
+        following = out_of_first(STEP * strength)
+    return strength, best
 
 
 def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
@@ -207,7 +225,12 @@ def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
     return sample, place < len(drawn) // 5
 
 
-def _loss(task: Weighing, margins: Floats, which: npt.NDArray[np.bool_]) -> float:
+def _loss_of(task: Weighing, solved: tuple[float, Solution], which: npt.NDArray[np.bool_]) -> float:
+    """Return the mean loss of some rows; 0 for none."""
+    if not which.any():
+        return 0.0
+    (offset, solution), margins = solved, np.empty(task.rows.n_rows)
+    _predict(task.csr, task.dense, solution[1:], offset, margins)
     labels, margins = task.labels[which], margins[which]
     if not task.binary:
         return float(((labels - margins) ** 2).mean())
