@@ -31,7 +31,7 @@ from chromatic.graph.order import by_degree, check_without_rows
 
 log = logging.getLogger("chromatic")
 
-SPARE = 24 << 20  # bytes for blocks that are read, and what else is small
+SPARE = 32 << 20  # bytes for blocks that are read, kernels that are loaded, and what else is small
 SENT_AT_ONCE = 1 << 16  # bitsets on their way to a file
 Integers = npt.NDArray[np.int64]
 
