@@ -127,14 +127,18 @@ def test_frames_out_are_sparse_where_pandas_is_asked_for(clicks):
         encoder.set_output(transform="polars").transform(X)
 
 
-def test_the_names_of_columns_tell_color_and_bin():
+def test_the_names_of_columns_tell_their_features_and_what_they_hold():
     X = [["red", f"item{i % 50}"] for i in range(500)]
     encoder = ChromaticEncoder(8).fit(X, [i % 50 < 20 for i in range(500)])
-    assert encoder.get_feature_names_out().tolist() == ["color0_bin0", "linear0", "red"]
+    assert encoder.get_feature_names_out().tolist() == [
+        "item26|item45|+28(rate=0.0040)",
+        "item2|item16|+48(linear)",
+        "red",
+    ]
     assert FrequencyEncoder(3).fit(X).get_feature_names_out().tolist()[2] == "red"
     table = pd.DataFrame({"price": np.arange(500.0), "shop": [f"s{i % 40}" for i in range(500)]})
     encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7)
-    assert encoder.get_feature_names_out().tolist() == ["color0", "linear0", "price"]
+    assert encoder.get_feature_names_out().tolist() == ["shop(target)", "shop(linear)", "price"]
 
 
 @pytest.mark.parametrize("encoding", ["submodular", "target", "frequency", "identity"])

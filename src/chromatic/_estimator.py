@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from chromatic.data import Reader
 from chromatic.data.batch import Batch, check_kind
 from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.explain import text_of
+from chromatic.encoding.naming import Called
 from chromatic.errors import InputError
 from chromatic.model import Input
 
@@ -106,13 +106,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         given = None if input_features is None else self._checked_names(input_features)
-
-        def called(feature: bytes) -> str:
-            if self._input.kind != "matrix":
-                return text_of(feature)
-            return f"x{int(feature)}" if given is None else str(given[int(feature)])
-
-        return np.array(self._column_names(called), dtype=object)
+        return np.array(self._column_names(self._input.called(given)), dtype=object)
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
         """Learn; return the columns of all training rows, and how many of the rows are to train on."""
@@ -122,7 +116,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode other rows."""
         raise NotImplementedError
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def _column_names(self, called: Called) -> list[str]:
         """Return the names of the columns; `called` says what people call a feature."""
         raise NotImplementedError
 

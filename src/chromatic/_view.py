@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -18,10 +18,13 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import check_known
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
+from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 from chromatic.model import Input, Model
+
+DERIVED = ("_row_encoder", "_names")  # made of the model when they are first asked for
 
 
 class ModelView(SparseEstimator):
@@ -34,7 +37,8 @@ class ModelView(SparseEstimator):
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        state.pop("_row_encoder", None)
+        for derived in DERIVED:
+            state.pop(derived, None)
         return state
 
     def _hold(self, model: Model) -> None:
@@ -44,7 +48,8 @@ class ModelView(SparseEstimator):
             self.n_features_in_ = model.input.n_columns
         if model.input.columns is not None:
             self.feature_names_in_ = np.array(model.input.columns, dtype=object)
-        self.__dict__.pop("_row_encoder", None)
+        for derived in DERIVED:
+            self.__dict__.pop(derived, None)
 
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._code(X), thread_count(self.n_jobs))
@@ -96,8 +101,13 @@ class ModelView(SparseEstimator):
     def _input(self) -> Input:
         return self.model_.input
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        return column_names(self.encoding_, called)
+    def _column_names(self, called: Called) -> list[str]:
+        if called is not text_of:
+            return column_names(self.encoding_, called)
+        names: list[str] | None = self.__dict__.get("_names")
+        if names is None:
+            names = self._names = column_names(self.encoding_)
+        return names
 
     def explain(self, column: int) -> dict[str, Any]:
         """Return what a column means.

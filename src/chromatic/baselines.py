@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from chromatic._estimator import SparseEstimator
@@ -11,6 +10,7 @@ from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.naming import Called, finished
 from chromatic.model import Input
 from chromatic.parameters import check_parameter
 
@@ -95,8 +95,8 @@ class FrequencyEncoder(_Baseline):
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
         return self.encoding_.encode(rows)
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        return self.encoding_.column_names(called)
+    def _column_names(self, called: Called) -> list[str]:
+        return finished(self.encoding_.column_names(called))
 
 
 class HashingEncoder(_Baseline):
@@ -141,5 +141,5 @@ class HashingEncoder(_Baseline):
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def _column_names(self, called: Called) -> list[str]:
         return [f"hash{column}" for column in range(self.budget)]

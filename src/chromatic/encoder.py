@@ -140,7 +140,7 @@ class ChromaticEncoder(ModelView):
     >>> encoder.fit_transform(X, [i % 50 < 20 for i in range(500)]).shape
     (500, 3)
     >>> encoder.get_feature_names_out().tolist()
-    ['color0_bin0', 'linear0', 'red']
+    ['item26|item45|+28(rate=0.0040)', 'item2|item16|+48(linear)', 'red']
     >>> encoder.transform([["item3", "blue"], ["item30"]]).toarray().round(1).tolist()
     [[0.0, 4.1, 0.0], [1.0, -2.6, 0.0]]
     """

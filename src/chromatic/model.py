@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.encoding.explain import column_names
+from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.protocol import Encoding
 
 INPUTS = ("rows", "matrix", "table", "files")
@@ -21,6 +23,12 @@ class Input:
     n_columns: int | None = None  # of a matrix or a table
     columns: tuple[str, ...] | None = None  # their names, where they have names
     label: str | None = None  # the column of labels; None: `label`, if there is one; "": y came apart
+
+    def called(self, given: Any = None) -> Called:
+        """Return what says how people call a feature: columns of a matrix are x0, x1, ..., or as given."""
+        if self.kind != "matrix":
+            return text_of
+        return lambda feature: f"x{int(feature)}" if given is None else str(given[int(feature)])
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,10 @@ class Model:
     def n_columns(self) -> int:
         """The columns, dense ones included."""
         return self.encoding.n_sparse_columns + len(self.encoding.vocabulary.dense_names)
+
+    def column_names(self, given: Any = None) -> list[str]:
+        """Return a name for each column, dense ones last; `given` are those of a matrix's columns."""
+        return column_names(self.encoding, self.input.called(given))
 
     @property
     def training_rows(self) -> npt.NDArray[np.int64]:

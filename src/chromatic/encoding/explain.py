@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.naming import Called, finished, text_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 
@@ -148,11 +148,8 @@ def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
     return int(slot) if slot != MISSING and slot < len(vocabulary) else None
 
 
-def text_of(name: bytes) -> str:
-    """Return a name as text; bytes that are no UTF-8 are written as escapes."""
-    return name.decode("utf-8", "backslashreplace")
-
-
-def column_names(encoding: Encoding, called: Callable[[bytes], str] = text_of) -> list[str]:
+def column_names(encoding: Encoding, called: Called = text_of) -> list[str]:
     """Return a name for every column, dense ones last; `called` says what people call a feature."""
-    return encoding.column_names(called) + [called(feature) for feature in encoding.vocabulary.dense_names]
+    return finished(
+        encoding.column_names(called) + [called(name) for name in encoding.vocabulary.dense_names]
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.codebook import Codebook, columns_by_fold, columns_of, learn_codebook, merged
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
+from chromatic.encoding.naming import figure
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
 from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
 from chromatic.parameters import Settings
@@ -98,13 +98,17 @@ class SubmodularEncoding(Encoding):
         made = np.flatnonzero(book.columns >= 0)
         return of_bins[made[np.argsort(book.columns[made])]]
 
-    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
+    @property
+    def plain_names(self) -> list[str]:
         starts, columns = self.codebook.bin_starts, self.codebook.columns
         bins = np.flatnonzero(columns >= 0)
         return [
             f"color{color}_bin{bin_ - starts[color]}"
             for color, bin_ in zip(self.column_colors, bins, strict=True)
         ]
+
+    def column_details(self) -> list[str]:
+        return [f"rate={figure(rate)}" for rate in self.column_facts().measure.tolist()]
 
     @property
     def measure(self) -> Floats:
