@@ -26,7 +26,7 @@ TABLE = pd.DataFrame(
 CLICKED = SHOPS < 13
 ENCODERS = [
     ChromaticEncoder(16),
-    ChromaticEncoder.paper(64),
+    ChromaticEncoder.paper(64, leakage="none"),
     ChromaticEncoder(encoding="target", leakage="none"),
     ChromaticEncoder(16, encoding="frequency"),
     FrequencyEncoder(16),

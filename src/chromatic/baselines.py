@@ -79,7 +79,7 @@ class FrequencyEncoder(_Baseline):
         self.min_count = min_count
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def _fit(self, X: Any, y: Any) -> Encoded:
         batches = self._read_rows(X, y)
         vocabulary, rows = learn(
             batches,
@@ -88,7 +88,7 @@ class FrequencyEncoder(_Baseline):
             threads=thread_count(self.n_jobs),
         )
         self.encoding_ = truncate(vocabulary, self.budget)
-        return self.encoding_.encode(rows), rows.n_rows
+        return self.encoding_.encode(rows)
 
     def _encoded(self, X: Any) -> Encoded:
         vocabulary = self.encoding_.vocabulary
@@ -131,12 +131,11 @@ class HashingEncoder(_Baseline):
         self.budget = budget
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def _fit(self, X: Any, y: Any) -> Encoded:
         batches = self._read_rows(X, y)
         integers = not any(batch.has_names for batch in batches)
         self.encoding_ = HashingEncoding(self.budget, integers)
-        encoded = self.encoding_.encode(batches)
-        return encoded, encoded.n_rows
+        return self.encoding_.encode(batches)
 
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))

@@ -100,7 +100,7 @@ def labels(vocabulary: Vocabulary, groups: Integers, n_groups: int, called: Call
         elif named and size == 1:
             found.append(_word(called(vocabulary.name(one)), 2 * LONGEST_FEATURE))
         elif not mixed:
-            found.append(_word(_field_name(vocabulary, one), 2 * LONGEST_FEATURE))
+            found.append(_word(called(_field_name(vocabulary, one)), 2 * LONGEST_FEATURE))
         elif named:
             words = [_word(called(vocabulary.name(code)), LONGEST_FEATURE) for code in (one, two)]
             found.append("|".join(words + [f"+{size - 2}"] * (size > 2)))
@@ -155,7 +155,8 @@ def _before_equals(names: Names) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return starts, np.where(equals < ends, equals, starts)
 
 
-def _field_name(vocabulary: Vocabulary, code: int) -> str:
+def _field_name(vocabulary: Vocabulary, code: int) -> bytes:
+    """Return the field of a feature that has one."""
     if vocabulary.fields is not None and vocabulary.fields[code] >= 0:
-        return text_of(vocabulary.field_names[vocabulary.fields[code]])
-    return text_of(vocabulary.name(code).partition(b"=")[0])
+        return vocabulary.field_names[int(vocabulary.fields[code])]
+    return vocabulary.name(code).partition(b"=")[0]

@@ -6,16 +6,21 @@ the left-out bin of a color, so that a small array of groups tells both color an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
+from chromatic.data.batch import Batch
 from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, secret_hashes
+from chromatic.data.objects import batches_of
+from chromatic.data.reader import NO_LABEL
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.protocol import Encoding
+from chromatic.errors import InputError
 
 U64 = np.uint64
 MOST_FEATURES = 512  # of a row; colors are sought one by one
@@ -77,6 +82,41 @@ class RowEncoder:
             return self._map.find_integers(np.fromiter(tokens, np.int64, len(tokens)))
         except (TypeError, UnicodeEncodeError, OverflowError):  # bytes, what is no text, or no 64 bits
             return None
+
+
+def read_row_of_table(
+    row: Mapping[Any, Any], vocabulary: Vocabulary, columns: tuple[str, ...] | None, label: str | None
+) -> Batch:
+    """Read a row of a table, given by the names of its columns, as the table would be read.
+
+    `columns` are those of the fit, where they are known, and `label` that of the labels.
+    """
+    import pyarrow as pa
+
+    numeric = [name.decode() for name in (*vocabulary.numeric_names, *vocabulary.unused_numeric)]
+    given = {str(name): value for name, value in row.items()}
+    expected = columns if columns is not None else tuple(dict.fromkeys([*numeric, *given]))
+    odd = [name for name in given if name not in expected]
+    if odd and odd != ["label" if label is None else label]:
+        raise InputError(
+            f"the row has the column {odd[0]!r}; expected those of the fit: {', '.join(expected)[:200]}"
+        )
+    try:
+        table = pa.table(
+            {
+                name: pa.array(
+                    [given[name]], pa.float64() if name in numeric and given[name] is None else None
+                )
+                for name in expected
+                if name in given
+            }
+        )
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise InputError(
+            f"the row has a value of a kind that tables do not have ({error}); expected numbers, text, or "
+            "lists of text or of integers".replace("\n", " ")
+        ) from error
+    return next(batches_of(table, NO_LABEL))
 
 
 def _hashes(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.uint64], bool]:

@@ -215,6 +215,11 @@ class Encoding(ABC):
         return np.arange(self.coloring.n_colors)
 
     @property
+    def n_bin_columns(self) -> int:
+        """How many columns, the first ones, are of bins and so mostly 0."""
+        return self.n_own_columns if self.tables.values is None else 0
+
+    @property
     def field_dims(self) -> Integers | None:
         """How many levels each color has, 0 included; None where columns do not hold levels."""
         return None
@@ -256,6 +261,11 @@ class Encoding(ABC):
         """The number that tells the features of a color apart."""
         values = self.tables.values
         return np.ones(len(self.vocabulary)) if values is None else values[:, 0].astype(np.float64)
+
+    @property
+    def observed(self) -> Floats | None:
+        """The measure of each feature before smoothing, NaN where unknown; None: it is not smoothed."""
+        return None
 
     @property
     def smoothing(self) -> float | None:

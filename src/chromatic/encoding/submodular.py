@@ -11,7 +11,14 @@ import numpy.typing as npt
 from chromatic.coloring import Coloring
 from chromatic.data.checked import Arrays, CheckedArrays, finite, must, within
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.codebook import Codebook, columns_by_fold, columns_of, learn_codebook, merged
+from chromatic.encoding.codebook import (
+    Codebook,
+    columns_by_fold,
+    columns_of,
+    learn_codebook,
+    merged,
+    unsmoothed,
+)
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
 from chromatic.encoding.naming import figure
@@ -113,6 +120,11 @@ class SubmodularEncoding(Encoding):
     @property
     def measure(self) -> Floats:
         return self.codebook.rates
+
+    @property
+    def observed(self) -> Floats:
+        book = self.codebook
+        return unsmoothed(book.rates, self.vocabulary.counts, book.prior, book.smoothing)
 
     @property
     def smoothing(self) -> float:
