@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,8 +20,9 @@ from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.explain_row import explain_row
 from chromatic.encoding.naming import Called, text_of
-from chromatic.encoding.one import RowEncoder, read_row_of_table
+from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
+from chromatic.encoding.row import as_dict, read_row_of_table
 from chromatic.errors import InputError
 from chromatic.model import Input, Model
 
@@ -159,13 +159,13 @@ class ModelView(SparseEstimator):
 
     def _read_row(self, row: Any) -> Batch:
         """Read one row as `transform` reads many."""
-        if hasattr(row, "to_dict"):  # a row of a pandas frame
-            row = row.to_dict()
-        if isinstance(row, Mapping) and self._input.reads_tables(self.encoding_.vocabulary):
-            return read_row_of_table(row, self.encoding_.vocabulary, self._input.columns, self._input.label)
+        told, vocabulary = as_dict(row), self.encoding_.vocabulary
+        if told is not None and self._input.reads_tables(vocabulary):
+            return read_row_of_table(told, vocabulary, self._input.columns, self._input.label)
+        row = row if told is None else told
         if isinstance(row, (str, os.PathLike)):  # several would be paths
             raise InputError(f"a row of type {type(row).__name__}; expected a list or set of features")
-        return self._read_more([row], self.encoding_.vocabulary.kind_in)[0]
+        return self._read_more([row], vocabulary.kind_in)[0]
 
     def locate(self, feature: str | bytes | int) -> dict[str, Any]:
         """Return where a feature went.
@@ -220,7 +220,9 @@ class ModelView(SparseEstimator):
         row_encoder: RowEncoder | None = self.__dict__.get("_row_encoder")
         if row_encoder is None:
             check_is_fitted(self)
-            row_encoder = self._row_encoder = RowEncoder(self.encoding_)
+            of_table = self._input.reads_tables(self.encoding_.vocabulary)
+            row_encoder = RowEncoder(self.encoding_, self._input.columns, of_table=of_table)
+            self._row_encoder = row_encoder
         encoded = row_encoder.encode(tokens, only_known=self.handle_unknown == "error")
         return self._encode_as_many(tokens) if encoded is None else encoded
 
@@ -228,16 +230,12 @@ class ModelView(SparseEstimator):
         vocabulary = self.encoding_.vocabulary
         rows = vocabulary.encode([self._read_row(row)])
         check_known(rows, self.handle_unknown)
-        encoded, values = self.encoding_.encode(rows).to_csr(), self.encoding_.tables.values
-        if self.encoding_.sums:
-            return np.asarray(encoded.toarray()[0])
-        row, told = encoded.indices, encoded.data == 1
-        if values is not None:
-            row = encoded.toarray()[0].astype(values.dtype)
-            told = row == encoded.toarray()[0]
-        if not told.all():
+        encoded = self.encoding_.encode(rows)
+        if self.encoding_.sums or self.encoding_.tables.values is not None:
+            return np.asarray(encoded.to_array()[0])
+        if not np.isin(encoded.dense, (0, 1)).all():
             raise InputError(
                 "the row has dense features with values that encode_one does not give; expected the value "
                 "1, or use transform"
             )
-        return np.asarray(row)
+        return encoded.with_dense_folded().columns

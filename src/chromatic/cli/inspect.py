@@ -84,7 +84,7 @@ def _read(model: Any, text: str) -> Any:
     """Return a row of the command line as a batch."""
     from chromatic.data.batch import check_kind
     from chromatic.data.objects import batches_of
-    from chromatic.encoding.one import read_row_of_table
+    from chromatic.encoding.row import read_row_of_table
 
     vocabulary = model.encoding.vocabulary
     row: Any = text.split()
