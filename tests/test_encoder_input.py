@@ -166,14 +166,12 @@ def test_a_column_called_label_is_one_like_the_others_where_y_is_given(clicks):
 
 def test_what_a_user_may_overlook_is_told(clicks, caplog):
     X, y = clicks
-    ChromaticEncoder.paper(64).fit_transform(X, y)
     ChromaticEncoder(16).fit([dict.fromkeys(row, 2.0) for row in X], y)
     table = pd.DataFrame(
         {"price": [np.nan, *range(1, len(y))], "shop": [f"s{i % 40}" for i in range(len(y))]}
     )
     ChromaticEncoder(16).fit(table, y)
     for words in (
-        "of training_rows_ only",
         "12,000 values other than 1",
         "read 1 empty numeric cells as 0",
     ):

@@ -26,7 +26,7 @@ TABLE = pd.DataFrame(
 CLICKED = SHOPS < 13
 ENCODERS = [
     ChromaticEncoder(16),
-    ChromaticEncoder.paper(64),
+    ChromaticEncoder.paper(64, leakage="none"),
     ChromaticEncoder(encoding="target", leakage="none"),
     ChromaticEncoder(16, encoding="frequency"),
     FrequencyEncoder(16),
@@ -85,7 +85,7 @@ NOISE = RANDOM.random(600) < 0.5
         (
             ChromaticEncoder(16, linear=0),
             TABLE[["item"]],
-            "none of 90 sparse features .* min_gain=0 asks",
+            "none of 90 sparse features .* min_gain=0 asks for less",
         ),
         (ChromaticEncoder(16, min_count=99), TABLE[["item"]], "no feature is in min_count rows"),
         (ChromaticEncoder(encoding="target", min_count=99), TABLE[["item"]], "no feature is in min_count"),

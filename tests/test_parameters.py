@@ -9,7 +9,7 @@ import pytest
 
 from chromatic import ChromaticEncoder
 from chromatic.errors import InputError
-from chromatic.parameters import DEFAULTS, PARAMETERS, Settings
+from chromatic.parameters import DEFAULTS, PARAMETERS, SHARED, Settings
 from chromatic.registry import ENCODINGS, encoding_class
 
 BY_PYTHON = {one.python: one for one in PARAMETERS}
@@ -42,11 +42,15 @@ def test_the_docstring_says_the_table_s_sentence_type_and_default(name):
     assert all(f'"{choice}"' in kind for choice in one.choices)
 
 
+def test_only_what_python_gets_is_a_parameter_of_python_alone():
+    assert [one.name for one in PARAMETERS if one not in SHARED] == ["sparse_output"]
+
+
 def test_commands_have_every_parameter():
     command = [sys.executable, "-m", "chromatic.cli.main", "fit", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     text = words(done.stdout)
-    for one in PARAMETERS:
+    for one in SHARED:
         if one.name != "verbose":  # a flag of `chromatic` itself
             assert one.flag in text, one.flag
             assert one.sentence.split(";")[0].split(":")[0][:30] in text, one.sentence
@@ -56,7 +60,7 @@ def test_spark_has_every_parameter():
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     from chromatic.spark.estimator import _ChromaticParams
 
-    for one in PARAMETERS:
+    for one in SHARED:
         param = getattr(_ChromaticParams, one.spark)
         assert param.doc == one.sentence
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,12 +14,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chromatic._log import log
+from chromatic._frames import pandas_frame, polars_frame
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, check_kind
 from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.explain import text_of
+from chromatic.encoding.naming import Called
 from chromatic.errors import InputError
 from chromatic.model import Input
 
@@ -28,6 +28,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """An estimator of rows of sparse features."""
 
     n_jobs: int | None
+    sparse_output: bool = True
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -66,14 +67,12 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns of the training rows. They do not know the labels of their own rows. An empty
-            ndarray where there are no columns.
+        csr_array, ndarray or DataFrame of shape (n_rows, n_columns)
+            The columns of the training rows. They do not know the labels of their own rows. An ndarray with
+            `sparse_output=False`, and where there are no columns.
         """
-        encoded, n_left = self._fit(X, y)
-        if n_left < encoded.n_rows:
-            log.warning("some rows estimated: train on the %s of training_rows_ only", f"{n_left:,}")
-        return self._output(encoded, X)
+        self._check_fit_transform()
+        return self._output(self._fit(X, y), X)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of rows; features that were not seen in training play no part.
@@ -85,8 +84,8 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        csr_array or DataFrame of shape (n_rows, n_columns)
-            The columns; an empty ndarray where there are none.
+        csr_array, ndarray or DataFrame of shape (n_rows, n_columns)
+            The columns. An ndarray with `sparse_output=False`, and where there are no columns.
         """
         check_is_fitted(self)
         return self._output(self._encoded(X), X)
@@ -106,23 +105,24 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         given = None if input_features is None else self._checked_names(input_features)
+        return np.array(self._column_names(self._input.called(given)), dtype=object)
 
-        def called(feature: bytes) -> str:
-            if self._input.kind != "matrix":
-                return text_of(feature)
-            return f"x{int(feature)}" if given is None else str(given[int(feature)])
+    def _check_fit_transform(self) -> None:
+        """Refuse settings by which not all training rows are to train on."""
 
-        return np.array(self._column_names(called), dtype=object)
-
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
-        """Learn; return the columns of all training rows, and how many of the rows are to train on."""
+    def _fit(self, X: Any, y: Any) -> Encoded:
+        """Learn; return the columns of all training rows."""
         raise NotImplementedError
+
+    def _n_bins(self, encoded: Encoded) -> int:
+        """Return how many columns, the first ones, are mostly 0."""
+        return encoded.n_sparse_columns
 
     def _encoded(self, X: Any) -> Encoded:
         """Encode other rows."""
         raise NotImplementedError
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def _column_names(self, called: Called) -> list[str]:
         """Return the names of the columns; `called` says what people call a feature."""
         raise NotImplementedError
 
@@ -179,18 +179,16 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return batches, input
 
     def _output(self, encoded: Encoded, X: Any) -> Any:
-        """Return a matrix or, where `set_output` asks for it, pandas' sparse frame with the index of X."""
-        matrix = encoded.to_csr()
+        """Return a matrix or an array or, where `set_output` asks for it, a frame."""
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         kind = get_config()["transform_output"] if asked is None else asked
         if kind == "default":  # a ColumnTransformer divides by the size of what is sparse
-            return matrix if encoded.n_columns else matrix.toarray()
-        if kind != "pandas":
-            raise InputError(f"{kind} has no sparse columns to set as output; expected pandas or default")
-        import pandas as pd
-
-        index = X.index if isinstance(X, (pd.DataFrame, pd.Series)) else None
-        return pd.DataFrame.sparse.from_spmatrix(matrix, index, self.get_feature_names_out())
+            return encoded.to_csr() if self.sparse_output and encoded.n_columns else encoded.to_array()
+        n_bins = self._n_bins(encoded) if self.sparse_output else 0
+        names = self.get_feature_names_out().tolist()
+        if kind == "polars":
+            return polars_frame(encoded, n_bins, names)
+        return pandas_frame(encoded, n_bins, names, X)
 
 
 def is_matrix(X: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -14,14 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
 from chromatic.coloring import collisions
+from chromatic.data.batch import Batch
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import check_known
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
+from chromatic.encoding.explain_row import explain_row
+from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
+from chromatic.encoding.row import as_dict, read_row_of_table
 from chromatic.errors import InputError
 from chromatic.model import Input, Model
+
+DERIVED = ("_row_encoder", "_names")  # made of the model when they are first asked for
 
 
 class ModelView(SparseEstimator):
@@ -34,7 +39,8 @@ class ModelView(SparseEstimator):
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        state.pop("_row_encoder", None)
+        for derived in DERIVED:
+            state.pop(derived, None)
         return state
 
     def _hold(self, model: Model) -> None:
@@ -44,7 +50,11 @@ class ModelView(SparseEstimator):
             self.n_features_in_ = model.input.n_columns
         if model.input.columns is not None:
             self.feature_names_in_ = np.array(model.input.columns, dtype=object)
-        self.__dict__.pop("_row_encoder", None)
+        for derived in DERIVED:
+            self.__dict__.pop(derived, None)
+
+    def _n_bins(self, encoded: Encoded) -> int:
+        return self.encoding_.n_bin_columns
 
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._code(X), thread_count(self.n_jobs))
@@ -96,26 +106,66 @@ class ModelView(SparseEstimator):
     def _input(self) -> Input:
         return self.model_.input
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        return column_names(self.encoding_, called)
+    def _column_names(self, called: Called) -> list[str]:
+        if called is not text_of:
+            return column_names(self.encoding_, called)
+        names: list[str] | None = self.__dict__.get("_names")
+        if names is None:
+            names = self._names = column_names(self.encoding_)
+        return names
 
-    def explain(self, column: int) -> dict[str, Any]:
+    def explain(self, column: int | str) -> dict[str, Any]:
         """Return what a column means.
 
         Parameters
         ----------
-        column : int
-            The number of the column, from 0.
+        column : int or str
+            The number of the column, from 0, or its name.
 
         Returns
         -------
         dict
-            `column`, `color`, `rate` (or `value`, `level`, or `weight` of a linear column), `rows`, and
-            `features`: name, count and rate of each, the most frequent first. Of a linear column the
-            strongest are listed, the most positive first.
+            `column`, `name`, `color`, `rate` (or `value`, `level`, or `weight` of a linear column), `rows`,
+            and `features`: name, count and rate of each, the most frequent first. Of a linear column the
+            strongest are listed, the most positive first. Rates are smoothed; `observed` is the share of
+            the rows whose label is 1, None where the model does not know it.
+        """
+        return explain(self.encoding_, column, self.get_feature_names_out().tolist())
+
+    def explain_row(self, tokens: Any, *, coef: Any = None, intercept: Any = 0.0) -> dict[str, Any]:
+        """Return what became of the features of a row, and what each contributed to a linear model's score.
+
+        Parameters
+        ----------
+        tokens : list or set of features, dict or pandas Series
+            The row, as `encode_one` takes it.
+        coef : array-like of shape (n_columns,) or (1, n_columns), default=None
+            The coefficients of a linear model that was trained on the columns.
+        intercept : float or array-like of one number, default=0.0
+            Its intercept.
+
+        Returns
+        -------
+        dict
+            `features`, each with its `feature`, `color`, `column`, the `name` of that column, `count`,
+            `rate` and `observed` (or `value`, or `level`), what it `adds` to the column and, with linear
+            columns, its `linear` column and the `weight` that it adds there; and `unseen`, the features
+            that were not in training. With `coef`, each feature has its `contribution`; with the
+            `intercept`, they sum to `score`.
         """
         check_is_fitted(self)
-        return explain(self.encoding_, column)
+        names = self.get_feature_names_out().tolist()
+        return explain_row(self.encoding_, self._read_row(tokens), names, coef=coef, intercept=intercept)
+
+    def _read_row(self, row: Any) -> Batch:
+        """Read one row as `transform` reads many."""
+        told, vocabulary = as_dict(row), self.encoding_.vocabulary
+        if told is not None and self._input.reads_tables(vocabulary):
+            return read_row_of_table(told, vocabulary, self._input.columns, self._input.label)
+        row = row if told is None else told
+        if isinstance(row, (str, os.PathLike)):  # several would be paths
+            raise InputError(f"a row of type {type(row).__name__}; expected a list or set of features")
+        return self._read_more([row], vocabulary.kind_in)[0]
 
     def locate(self, feature: str | bytes | int) -> dict[str, Any]:
         """Return where a feature went.
@@ -152,14 +202,14 @@ class ModelView(SparseEstimator):
         counted.pop("dropped")
         return counted
 
-    def encode_one(self, tokens: Collection[Any]) -> npt.NDArray[Any]:
+    def encode_one(self, tokens: Any) -> npt.NDArray[Any]:
         """Encode one row as `transform` does, in microseconds.
 
         Parameters
         ----------
-        tokens : list or set of features
-            The features of the row. Rows that are odd, long, dicts or arrays are read as `transform` reads
-            them, which takes longer.
+        tokens : list or set of features, dict or pandas Series
+            The features of the row or, for a model of a table, its columns and their values. Rows that are
+            odd or long are read as `transform` reads them, which takes longer.
 
         Returns
         -------
@@ -170,23 +220,22 @@ class ModelView(SparseEstimator):
         row_encoder: RowEncoder | None = self.__dict__.get("_row_encoder")
         if row_encoder is None:
             check_is_fitted(self)
-            row_encoder = self._row_encoder = RowEncoder(self.encoding_)
-        row = row_encoder.encode(tokens, only_known=self.handle_unknown == "error")
-        return self._encode_as_many(tokens) if row is None else row
+            of_table = self._input.reads_tables(self.encoding_.vocabulary)
+            row_encoder = RowEncoder(self.encoding_, self._input.columns, of_table=of_table)
+            self._row_encoder = row_encoder
+        encoded = row_encoder.encode(tokens, only_known=self.handle_unknown == "error")
+        return self._encode_as_many(tokens) if encoded is None else encoded
 
-    def _encode_as_many(self, tokens: Any) -> npt.NDArray[Any]:
-        if isinstance(tokens, (str, os.PathLike)):  # several would be paths
-            raise InputError(f"a row of type {type(tokens).__name__}; expected a list or set of features")
-        encoded, values = self._encoded([tokens]).to_csr(), self.encoding_.tables.values
-        if self.encoding_.sums:
-            return np.asarray(encoded.toarray()[0])
-        row, told = encoded.indices, encoded.data == 1
-        if values is not None:
-            row = encoded.toarray()[0].astype(values.dtype)
-            told = row == encoded.toarray()[0]
-        if not told.all():
+    def _encode_as_many(self, row: Any) -> npt.NDArray[Any]:
+        vocabulary = self.encoding_.vocabulary
+        rows = vocabulary.encode([self._read_row(row)])
+        check_known(rows, self.handle_unknown)
+        encoded = self.encoding_.encode(rows)
+        if self.encoding_.sums or self.encoding_.tables.values is not None:
+            return np.asarray(encoded.to_array()[0])
+        if not np.isin(encoded.dense, (0, 1)).all():
             raise InputError(
                 "the row has dense features with values that encode_one does not give; expected the value "
                 "1, or use transform"
             )
-        return np.asarray(row)
+        return encoded.with_dense_folded().columns

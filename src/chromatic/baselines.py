@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from chromatic._estimator import SparseEstimator
@@ -11,6 +10,7 @@ from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.naming import Called, finished
 from chromatic.model import Input
 from chromatic.parameters import check_parameter
 
@@ -79,7 +79,7 @@ class FrequencyEncoder(_Baseline):
         self.min_count = min_count
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def _fit(self, X: Any, y: Any) -> Encoded:
         batches = self._read_rows(X, y)
         vocabulary, rows = learn(
             batches,
@@ -88,15 +88,15 @@ class FrequencyEncoder(_Baseline):
             threads=thread_count(self.n_jobs),
         )
         self.encoding_ = truncate(vocabulary, self.budget)
-        return self.encoding_.encode(rows), rows.n_rows
+        return self.encoding_.encode(rows)
 
     def _encoded(self, X: Any) -> Encoded:
         vocabulary = self.encoding_.vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
         return self.encoding_.encode(rows)
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
-        return self.encoding_.column_names(called)
+    def _column_names(self, called: Called) -> list[str]:
+        return finished(self.encoding_.column_names(called))
 
 
 class HashingEncoder(_Baseline):
@@ -131,15 +131,14 @@ class HashingEncoder(_Baseline):
         self.budget = budget
         self.n_jobs = n_jobs
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def _fit(self, X: Any, y: Any) -> Encoded:
         batches = self._read_rows(X, y)
         integers = not any(batch.has_names for batch in batches)
         self.encoding_ = HashingEncoding(self.budget, integers)
-        encoded = self.encoding_.encode(batches)
-        return encoded, encoded.n_rows
+        return self.encoding_.encode(batches)
 
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))
 
-    def _column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def _column_names(self, called: Called) -> list[str]:
         return [f"hash{column}" for column in range(self.budget)]

@@ -90,6 +90,8 @@ class ChromaticEncoder(ModelView):
         error.
     names : bool, default=True
         Keep the names of string features in the model.
+    sparse_output : bool, default=True
+        Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.
     memory : str, default=None
         Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.
     cache : str, default=None
@@ -140,7 +142,7 @@ class ChromaticEncoder(ModelView):
     >>> encoder.fit_transform(X, [i % 50 < 20 for i in range(500)]).shape
     (500, 3)
     >>> encoder.get_feature_names_out().tolist()
-    ['color0_bin0', 'linear0', 'red']
+    ['item26|item45|+28(rate=0.0040)', 'item2|item16|+48(linear)', 'red']
     >>> encoder.transform([["item3", "blue"], ["item30"]]).toarray().round(1).tolist()
     [[0.0, 4.1, 0.0], [1.0, -2.6, 0.0]]
     """
@@ -169,6 +171,7 @@ class ChromaticEncoder(ModelView):
         values: str = "elide",
         handle_unknown: str = "ignore",
         names: bool = True,
+        sparse_output: bool = True,
         memory: str | None = None,
         cache: str | None = None,
         n_jobs: int | None = None,
@@ -196,6 +199,7 @@ class ChromaticEncoder(ModelView):
         self.values = values
         self.handle_unknown = handle_unknown
         self.names = names
+        self.sparse_output = sparse_output
         self.memory = memory
         self.cache = cache
         self.n_jobs = n_jobs
@@ -230,12 +234,20 @@ class ChromaticEncoder(ModelView):
         tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def _check_fit_transform(self) -> None:
+        if self.leakage == "split" and self.__sklearn_tags__().target_tags.required:
+            raise InputError(
+                "leakage is 'split', and no learner may train on the rows that estimate, which "
+                "fit_transform and a Pipeline would hand on; expected leakage='crossfit', or fit(X, y) and "
+                "then transform of the rows training_rows_"
+            )
+
+    def _fit(self, X: Any, y: Any) -> Encoded:
         settings = self._settings()
         with told(self.verbose), self._source(X, y, settings) as (source, input):
             fitted = fit(source, settings)
             self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains))
-            return fitted.training, len(fitted.training_rows)
+            return fitted.training
 
     @contextlib.contextmanager
     def _source(self, X: Any, y: Any, settings: Settings) -> Iterator[tuple[LocalSource, Input]]:

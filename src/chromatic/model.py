@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.explain import column_names
+from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.protocol import Encoding
 
 INPUTS = ("rows", "matrix", "table", "files")
@@ -21,6 +24,25 @@ class Input:
     n_columns: int | None = None  # of a matrix or a table
     columns: tuple[str, ...] | None = None  # their names, where they have names
     label: str | None = None  # the column of labels; None: `label`, if there is one; "": y came apart
+
+    def reads_tables(self, vocabulary: Vocabulary) -> bool:
+        """Whether rows have columns with names, so that a dict is a row of a table."""
+        named = self.kind == "table" and self.columns is not None
+        return named or bool(vocabulary.numeric_names or vocabulary.unused_numeric)
+
+    def called(self, given: Any = None) -> Called:
+        """Return what says how people call a feature: columns of a matrix are x0, x1, ..., or as given."""
+        if self.kind != "matrix":
+            return text_of
+
+        def called(feature: bytes) -> str:
+            number, equals, value = feature.partition(b"=")  # with values="distinct" there is a value
+            if not number.isdigit() or int(number) >= (self.n_columns or 0):
+                return text_of(feature)
+            column = f"x{int(number)}" if given is None else str(given[int(number)])
+            return column + text_of(equals + value)
+
+        return called
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,10 @@ class Model:
     def n_columns(self) -> int:
         """The columns, dense ones included."""
         return self.encoding.n_sparse_columns + len(self.encoding.vocabulary.dense_names)
+
+    def column_names(self, given: Any = None) -> list[str]:
+        """Return a name for each column, dense ones last; `given` are those of a matrix's columns."""
+        return column_names(self.encoding, self.input.called(given))
 
     @property
     def training_rows(self) -> npt.NDArray[np.int64]:

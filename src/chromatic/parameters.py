@@ -30,10 +30,12 @@ def _said(
     least: float | None = None,
     python: str | None = None,
     in_file: bool = True,
+    only_python: bool = False,
 ) -> Any:
     """Declare a field of `Settings`; `python` is its name in Python, where that is another."""
     told = {"sentence": sentence, "group": group, "choices": choices, "least": least}
-    return field(default=default, metadata={**told, "python": python, "in_file": in_file})
+    told |= {"python": python, "in_file": in_file, "only_python": only_python}
+    return field(default=default, metadata=told)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Parameter:
     group: str
     least: float | None  # of numbers
     in_file: bool  # whether a model file keeps it
+    only_python: bool  # whether it is about what Python gets: neither a flag nor a Param of Spark
 
     def check(self, value: Any) -> None:
         """Refuse a value that the parameter cannot have."""
@@ -206,6 +209,12 @@ class Settings:
         group="Features",
     )
     names: bool = _said("Keep the names of string features in the model.", True, group="Features")
+    sparse_output: bool = _said(
+        "Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.",
+        True,
+        group="Running",
+        only_python=True,
+    )
     memory: str | None = _said(
         "Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.",
         None,
@@ -313,6 +322,7 @@ def _parameter(name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> P
         group=told["group"],
         least=told["least"],
         in_file=told["in_file"],
+        only_python=told["only_python"],
     )
 
 
@@ -324,6 +334,7 @@ def _table() -> tuple[Parameter, ...]:
 
 
 PARAMETERS = _table()
+SHARED = tuple(one for one in PARAMETERS if not one.only_python)  # those of commands and of Spark
 DEFAULTS = Settings()
 
 

@@ -246,7 +246,8 @@ def test_inspect_tells_columns_and_features(clicks):
         "rate": rate,
     }
     own = run("--column", feature["linear"])
-    assert list(own) == ["column", "color", "weight", "rows", "features"]
+    assert list(own) == ["column", "name", "color", "weight", "rows", "features"]
+    assert run("--column", own["name"]) == own
     assert [name, count, feature["weight"]] in own["features"]
     plain = chromatic("inspect", "m.chroma", "--column", feature["linear"], cwd=clicks).stdout.decode()
     assert all(f"{weight:.4f}" in plain for _, _, weight in own["features"])

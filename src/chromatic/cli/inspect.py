@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from chromatic.cli import import_numba, options, terminal
+from chromatic.errors import InputError
 
 MOST_FEATURES = 50  # that are printed
 
 
 @options.model
-@options.option("--column", number=int, help="Tell the features of this column, from 0.")
+@options.option("--column", help="Tell the features of this column: its number, from 0, or its name.")
 @options.option("--feature", help="Tell where this feature went.")
+@options.option(
+    "--row",
+    help="Tell where the features of this row went: tokens with spaces between them, or a row of a table "
+    "as a JSON object.",
+)
 @options.as_json
-def inspect(model: str, column: int | None, feature: str | None, as_json: bool) -> None:
-    """Tell what a model, one of its columns, or one of its features is.
+def inspect(model: str, column: str | None, feature: str | None, row: str | None, as_json: bool) -> None:
+    """Tell what a model, one of its columns or one of its features is, or what becomes of a row.
 
     Columns count from 0, as in Parquet and npz files; in svmlight and Vowpal Wabbit text they count from 1.
 
@@ -24,11 +31,15 @@ def inspect(model: str, column: int | None, feature: str | None, as_json: bool) 
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
 
-    encoding = load(model).encoding
+    loaded = load(model)
+    encoding = loaded.encoding
     if column is not None:
-        _show(explain(encoding, column), as_json)
+        number = int(column) if column.isascii() and column.isdigit() else column
+        _show(explain(encoding, number, loaded.column_names()), as_json)
     elif feature is not None:
         _show(locate(encoding, feature), as_json)
+    elif row is not None:
+        _show_row(loaded, row, as_json)
     else:
         coloring, vocabulary, linear = encoding.coloring, encoding.vocabulary, encoding.linear
         figures = {
@@ -45,6 +56,55 @@ def inspect(model: str, column: int | None, feature: str | None, as_json: bool) 
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
         terminal.show(figures, as_json)
+
+
+def _show_row(model: Any, text: str, as_json: bool) -> None:
+    """Print a table of the features of a row."""
+    from chromatic.encoding.explain_row import explain_row
+
+    names = model.column_names()
+    told = explain_row(model.encoding, _read(model, text), names)
+    if as_json:
+        terminal.say_json(told)
+        return
+    told_of = "color", "column", "name", model.encoding.measure_key, "observed", "adds", "linear", "weight"
+    records = []
+    for entry in told["features"]:
+        feature = f"(none of color {entry['color']})" if entry["feature"] is None else entry["feature"]
+        records.append({"feature": feature} | {name: entry[name] for name in told_of if name in entry})
+    if records:
+        terminal.show_table(records)
+    for feature in told["unseen"]:
+        terminal.say(f"{feature}: not seen in training")
+    if not records and not told["unseen"]:
+        terminal.say("the row has no features")
+
+
+def _read(model: Any, text: str) -> Any:
+    """Return a row of the command line as a batch."""
+    from chromatic.data.batch import check_kind
+    from chromatic.data.objects import batches_of
+    from chromatic.encoding.row import read_row_of_table
+
+    vocabulary = model.encoding.vocabulary
+    row: Any = text.split()
+    if text.lstrip().startswith("{"):
+        try:
+            row = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"--row is no JSON object ({error}); expected one, or tokens") from error
+        if model.input.reads_tables(vocabulary):
+            return read_row_of_table(row, vocabulary, model.input.columns, model.input.label)
+    elif vocabulary.numeric_names:
+        named = vocabulary.numeric_names[0].decode()
+        raise InputError(
+            f"the model has numeric columns, such as {named!r}; expected --row as a JSON object"
+        )
+    elif vocabulary.integers and all(token.isascii() and token.isdigit() for token in row):
+        row = [int(token) for token in row]
+    batches = list(batches_of([row]))
+    check_kind(batches, vocabulary.kind_in)
+    return batches[0]
 
 
 def _show(facts: dict[str, Any], as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The flags that commands share. Flags that are parameters come from the table `PARAMETERS`."""
+"""The flags that commands share. Flags that are parameters come from the table `SHARED`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from chromatic.cli import import_numba
 from chromatic.cli.terminal import progress_bar
 from chromatic.errors import InputError
-from chromatic.parameters import PARAMETERS, Parameter, Settings
+from chromatic.parameters import SHARED, Parameter, Settings
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading
@@ -140,7 +140,7 @@ def gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) -
 
 def parameters(*chosen: str) -> Decorator:
     """Add the flags of these parameters, or groups of them; the command gets `settings`."""
-    rows = [row for row in PARAMETERS if row.name != "verbose" and {row.name, row.group} & {*chosen}]
+    rows = [row for row in SHARED if row.name != "verbose" and {row.name, row.group} & {*chosen}]
     return gathered("settings", Settings, {row.name: _flag_of(row) for row in rows})
 
 

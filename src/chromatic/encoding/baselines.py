@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN, Encoded, Tables, encode
+from chromatic.encoding.naming import Called
 from chromatic.encoding.protocol import warn_of_unused, warn_without_columns
 
 U64 = np.uint64
@@ -35,7 +35,7 @@ class TruncatedEncoding:
         rows = replace(rows, dense=rows.dense[:, : self.n_dense])
         return encode(rows, Tables(columns[:, None]), n_columns=self.n_sparse_columns)
 
-    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def column_names(self, called: Called) -> list[str]:
         """Return the names of the features that are kept, dense ones last."""
         sparse = [self.vocabulary.name(code) for code in range(self.n_sparse_columns)]
         return [called(feature) for feature in (*sparse, *self.vocabulary.dense_names[: self.n_dense])]

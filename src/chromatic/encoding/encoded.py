@@ -127,6 +127,17 @@ class Encoded:
         numeric = rows.dense.astype(np.float64) if names else None
         return replace(batch, labels=labels, numeric=numeric, numeric_names=names)
 
+    def to_array(self, first: int = 0) -> npt.NDArray[Any]:
+        """One dense array of the columns from `first`: integers where all hold levels, else float64."""
+        levels = None if self.values is None or self.dense.shape[1] else self.values.dtype
+        out = np.zeros((self.n_rows, self.n_columns - first), np.float64 if levels is None else levels)
+        rows = np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+        wanted = np.flatnonzero(self.columns >= first)
+        places = rows[wanted], self.columns[wanted] - first
+        out[places] = 1 if self.values is None else self.values[wanted]
+        out[:, self.n_sparse_columns - first :] = self.dense
+        return out
+
     def to_csr(self) -> Any:
         """One scipy matrix of all columns."""
         from scipy.sparse import csr_array

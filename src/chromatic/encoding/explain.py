@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
@@ -12,54 +12,71 @@ import numpy.typing as npt
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.naming import Called, finished, text_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 
 STRONGEST = 50  # features of a linear column that are listed, in each direction
 
 
-def explain(encoding: Encoding, column: int) -> dict[str, Any]:
+def explain(encoding: Encoding, column: int | str, names: list[str] | None = None) -> dict[str, Any]:
     """Return the features of a column, the most frequent first, with their rows and their measure.
 
-    The measure is the smoothed rate of a feature or, where columns hold numbers, its value. `rows` are
-    those that have a feature of the column, counted once for each of them, also where it lost to another
-    of its color; the column's measure is the mean over them. Of a linear column it is the weight, and its
-    strongest features are listed, the most positive first. A dense column has its one feature and nothing
-    else.
+    The column goes by its number or by its name among `names`, those of all columns. The measure is the
+    smoothed rate of a feature or, where columns hold numbers, its value; `observed` is the rate before
+    smoothing, None where the model does not tell it. `rows` are those that have a feature of the column,
+    counted once for each of them, also where it lost to another of its color; the column's measure is the
+    mean over them. Where absence makes a column, its rows count too, and are told as `absent`. Of a linear
+    column the measure is the weight, and its strongest features are listed, the most positive first. A
+    dense column has its one feature and nothing else.
     """
-    vocabulary, n_sparse = encoding.vocabulary, encoding.n_sparse_columns
-    n_columns = n_sparse + len(vocabulary.dense_names)
-    if not isinstance(column, Integral) or not 0 <= column < n_columns:
-        expected = f"a number from 0 to {n_columns - 1}" if n_columns else "none, as there are no columns"
-        raise InputError(f"the column is {column!r}; expected {expected}")
-    measure = encoding.measure_key
-    if column >= n_sparse:
-        name = text_of(vocabulary.dense_names[int(column) - n_sparse])
-        nothing = {"color": None, measure: None, "rows": None}
-        return {"column": int(column), **nothing, "features": [[name, None, None]]}
-    if column >= encoding.n_own_columns:
-        return _explain_linear(encoding, int(column))
+    names = column_names(encoding) if names is None else names
+    number = _number(column, names)
+    told: dict[str, Any] = {"column": number, "name": names[number]}
+    if number >= encoding.n_sparse_columns:
+        feature = text_of(encoding.vocabulary.dense_names[number - encoding.n_sparse_columns])
+        nothing = {"color": None, encoding.measure_key: None, "rows": None}
+        return {**told, **nothing, "features": [[feature, None, None]]}
+    if number >= encoding.n_own_columns:
+        return {**told, **_of_linear(encoding, number - encoding.n_own_columns)}
+    return {**told, **_of_own(encoding, number)}
+
+
+def _number(column: int | str, names: list[str]) -> int:
+    """Return the number of a column that is given by its number or by its name."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    if isinstance(column, Integral) and 0 <= int(column) < len(names):
+        return int(column)
+    expected = "none, as there are no columns"
+    if names:
+        like = (get_close_matches(str(column), names, 1, 0.0) or names)[0]
+        expected = f"a number from 0 to {len(names) - 1}, or a name such as {like!r}"
+    raise InputError(f"the column is {column!r}; expected {expected}")
+
+
+def _of_own(encoding: Encoding, column: int) -> dict[str, Any]:
+    """Return what one of the encoding's own columns means."""
+    vocabulary, facts = encoding.vocabulary, encoding.column_facts()
     codes = np.flatnonzero(encoding.tables.of_features == column)
-    counts, measures = vocabulary.counts[codes], encoding.measure[codes]
-    rows = int(counts.sum())
-    return {
-        "column": column,
-        "color": int(encoding.column_colors[column]),
-        measure: float((counts * measures).sum() / rows) if rows else None,
-        "rows": rows,
-        "features": _listed(vocabulary, codes, measures),
-    }
+    rows, absent = int(facts.rows[column]), int(facts.absent[column])
+    mean = None if encoding.gives_levels or not rows else float(facts.measure[column])
+    told = {"color": int(facts.colors[column]), encoding.measure_key: mean}
+    if encoding.observed is not None:
+        before = float((vocabulary.counts[codes] * encoding.observed[codes]).sum() / max(rows, 1))
+        told["observed"] = None if absent or not rows or np.isnan(before) else before
+    if encoding.absent is not None:
+        told["absent"] = absent
+    return {**told, "rows": rows, "features": _listed(vocabulary, codes, encoding.measure[codes])}
 
 
-def _explain_linear(encoding: Encoding, column: int) -> dict[str, Any]:
+def _of_linear(encoding: Encoding, group: int) -> dict[str, Any]:
     """Return the strongest features of a linear column, the most positive first."""
-    codes, weights = strongest(encoding, column - encoding.n_own_columns, STRONGEST)
-    of_column = linear_features(encoding, column - encoding.n_own_columns)
+    codes, weights = strongest(encoding, group, STRONGEST)
     return {
-        "column": column,
         "color": None,
         "weight": None,
-        "rows": int(encoding.vocabulary.counts[of_column].sum()),
+        "rows": int(encoding.vocabulary.counts[linear_features(encoding, group)].sum()),
         "features": _listed(encoding.vocabulary, codes, weights),
     }
 
@@ -106,32 +123,38 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
     vocabulary = encoding.vocabulary
     code = code_of(vocabulary, name)
     if code is None and name in vocabulary.dense_names + vocabulary.unused_names:
-        return {"feature": text_of(name), **_place_of_dense(encoding, name)}
+        return {"feature": text_of(name), **place_of_dense(encoding, name)}
     if code is None:
         raise InputError(
             f"the feature {text_of(name)!r} is not among the features of this model; expected one of the "
             "training rows"
         )
-    column = int(encoding.tables.of_features[code])
-    place = {
-        "feature": text_of(name),
-        "color": int(encoding.coloring.colors[code]),
-        "column": column if column >= 0 else None,
-        "count": int(vocabulary.counts[code]),
-        encoding.measure_key: float(encoding.measure[code]),
+    return {"feature": text_of(name), **places_of(encoding, np.array([code]))[0]}
+
+
+def places_of(encoding: Encoding, codes: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return where sparse features went: color, column, rows, measure, linear column and weight."""
+    columns, colors = encoding.tables.of_features[codes], encoding.coloring.colors[codes]
+    told: dict[str, list[Any]] = {
+        "color": colors.tolist(),
+        "column": [column if column >= 0 else None for column in columns.tolist()],
+        "count": encoding.vocabulary.counts[codes].tolist(),
+        encoding.measure_key: encoding.measure[codes].tolist(),
     }
+    if encoding.observed is not None:
+        before = encoding.observed[codes].tolist()
+        told["observed"] = [None if np.isnan(rate) else rate for rate in before]
     if encoding.linear is not None:
-        group = int(encoding.linear.columns_of(encoding.coloring.colors[code : code + 1])[0])
-        place |= {
-            "linear": encoding.n_own_columns + group,
-            "weight": float(encoding.linear.weights[code]),
-        }
-    return place
+        told["linear"] = (encoding.n_own_columns + encoding.linear.columns_of(colors)).tolist()
+        told["weight"] = encoding.linear.weights[codes].tolist()
+    return [dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)]
 
 
-def _place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:
+def place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:
     """Return where a dense feature went: its column, None where the budget had no room for it."""
     place: dict[str, Any] = {"color": None, "column": None, "count": None, encoding.measure_key: None}
+    if encoding.observed is not None:
+        place["observed"] = None
     if encoding.linear is not None:
         place |= {"linear": None, "weight": None}
     if name in encoding.vocabulary.dense_names:
@@ -148,11 +171,8 @@ def code_of(vocabulary: Vocabulary, name: bytes) -> int | None:
     return int(slot) if slot != MISSING and slot < len(vocabulary) else None
 
 
-def text_of(name: bytes) -> str:
-    """Return a name as text; bytes that are no UTF-8 are written as escapes."""
-    return name.decode("utf-8", "backslashreplace")
-
-
-def column_names(encoding: Encoding, called: Callable[[bytes], str] = text_of) -> list[str]:
+def column_names(encoding: Encoding, called: Called = text_of) -> list[str]:
     """Return a name for every column, dense ones last; `called` says what people call a feature."""
-    return encoding.column_names(called) + [called(feature) for feature in encoding.vocabulary.dense_names]
+    return finished(
+        encoding.column_names(called) + [called(name) for name in encoding.vocabulary.dense_names]
+    )

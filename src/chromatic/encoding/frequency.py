@@ -62,6 +62,9 @@ class FrequencyEncoding(Encoding):
         kept = self.coloring.colors[: self.n_levels]
         return np.bincount(kept, minlength=self.coloring.n_colors) + 1
 
+    def column_details(self) -> list[str]:
+        return ["level"] * self.n_own_columns
+
     def column_facts(self) -> ColumnFacts:
         facts = super().column_facts()
         return replace(

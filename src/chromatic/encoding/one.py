@@ -16,8 +16,10 @@ from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, se
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.protocol import Encoding
+from chromatic.encoding.row import Numbers, as_dict, features_and_values, is_plain_number
 
 U64 = np.uint64
+UNUSED = -1  # the column of what makes none
 MOST_FEATURES = 512  # of a row; colors are sought one by one
 ROWS = (list, tuple, set, frozenset)
 
@@ -25,43 +27,101 @@ _JOIN = chr(SEPARATOR).join
 
 
 class RowEncoder:
-    """Encodes single rows as an encoding does many, where they are as most are."""
+    """Encodes single rows as an encoding does many, where they are as most are.
 
-    def __init__(self, encoding: Encoding) -> None:
+    `columns` are those of the table that the encoding was learned from, where it was one: a dict is then a
+    row of that table, and else a dict of features and values.
+    """
+
+    def __init__(
+        self, encoding: Encoding, columns: tuple[str, ...] | None = None, *, of_table: bool = False
+    ) -> None:
         vocabulary = encoding.vocabulary
         self._values = _values(encoding)
-        self._n_columns = encoding.n_sparse_columns + len(vocabulary.dense_keys)
+        self._n_columns = encoding.n_sparse_columns + len(vocabulary.dense_names)
+        self._n_features = len(vocabulary)
+        self._first_dense = self._n_columns - len(vocabulary.dense_keys)
         self._by_name = not vocabulary.integers
         self._map: HashMap | None = None
         self._sums = _sums(encoding) if encoding.sums else None
-        if vocabulary.bins is None and encoding.absent is None and not vocabulary.numeric_names:
+        self._numeric = {name.decode(): UNUSED for name in vocabulary.unused_numeric}
+        for i, name in enumerate(vocabulary.numeric_names):
+            self._numeric[name.decode()] = encoding.n_sparse_columns + i
+        self._of_table = of_table
+        self._prefixes = None if columns is None else {name: f"{name}=" for name in columns}
+        if vocabulary.bins is None and encoding.absent is None:
             groups, self._colors, self._places = _groups(encoding)
             hashes, secret = _hashes(vocabulary)
             codes = np.delete(np.arange(len(hashes)), slice(encoding.n_kept, len(vocabulary)))
             contents = (codes << 32 | groups[codes]).astype(np.uint64)
             self._map = HashMap(hashes[codes], contents, secret=secret)
 
-    def encode(self, tokens: Any, *, only_known: bool = False) -> npt.NDArray[Any] | None:
+    def encode(self, row: Any, *, only_known: bool = False) -> npt.NDArray[Any] | None:
         """The columns that are 1, ascending; where columns have values or sums, all of the row's values.
 
         None for a row that has to be read as many rows are: one of odd tokens or of very many, and, with
         `only_known`, one of tokens that are not known.
         """
-        contents = self._find(tokens) if isinstance(tokens, ROWS) and len(tokens) <= MOST_FEATURES else None
+        read: tuple[Any, Numbers] | None
+        if isinstance(row, ROWS):
+            read = None if self._numeric else (row, ())
+        else:
+            row = row if type(row) is dict else as_dict(row)
+            read = None if row is None else self._of_dict(row)
+        if read is None or len(read[0]) > MOST_FEATURES:
+            return None
+        tokens, numbers = read
+        contents = self._find(tokens)
         if contents is None or (only_known and (contents == NOTHING).any()):
             return None
+        if numbers and not self._of_table:
+            numbers = self._dense_numbers(contents, numbers)
         if self._sums is not None:
             sums = np.zeros(self._n_columns)
             _sum_row(contents, np.empty(len(tokens), np.int64), self._sums, sums)
-            return sums
+            return _with_numbers(sums, numbers)
+        if self._values is None and numbers:  # a list of columns does not say them
+            return None
         kept = np.empty((2, len(tokens)), np.int32)
         n = _resolve(contents, self._colors, self._places, kept)
         columns: npt.NDArray[np.int32] = kept[0, :n]
         if self._values is None:
             return columns
-        row = np.zeros(self._n_columns, self._values.dtype)
-        row[columns] = self._values[kept[1, :n]]
-        return row
+        values = np.zeros(self._n_columns, self._values.dtype)
+        values[columns] = self._values[kept[1, :n]]
+        return _with_numbers(values, numbers)
+
+    def _of_dict(self, row: dict[Any, Any]) -> tuple[list[Any], Numbers] | None:
+        """The tokens of a dict, and its numbers: by columns, or of features and values by tokens."""
+        return self._of_row_of_table(row) if self._of_table else features_and_values(row)
+
+    def _of_row_of_table(self, row: dict[Any, Any]) -> tuple[list[Any], Numbers] | None:
+        tokens: list[str] = []
+        numbers: list[tuple[int, float]] = []
+        n_numeric = 0
+        for name, value in row.items():
+            column = self._numeric.get(name)
+            if column is not None:
+                if not is_plain_number(value):
+                    return None
+                n_numeric += 1
+                if column != UNUSED:
+                    numbers.append((column, value))
+            elif self._prefixes is not None and name not in self._prefixes:
+                return None
+            elif type(value) is str:
+                if value:
+                    prefix = f"{name}=" if self._prefixes is None else self._prefixes[name]
+                    tokens.append(prefix + value)
+            elif value is not None:
+                return None
+        return (tokens, numbers) if n_numeric == len(self._numeric) else None
+
+    def _dense_numbers(self, contents: npt.NDArray[np.uint64], numbers: Numbers) -> Numbers:
+        """The columns of the dense features with values; of the others only the presence counts."""
+        codes = [(int(contents[at]) >> 32, value) for at, value in numbers if contents[at] != NOTHING]
+        first = self._first_dense - self._n_features
+        return [(first + code, value) for code, value in codes if code >= self._n_features]
 
     def _find(self, tokens: Any) -> npt.NDArray[np.uint64] | None:
         """The code and group of each feature; None where one is odd."""
@@ -77,6 +137,12 @@ class RowEncoder:
             return self._map.find_integers(np.fromiter(tokens, np.int64, len(tokens)))
         except (TypeError, UnicodeEncodeError, OverflowError):  # bytes, what is no text, or no 64 bits
             return None
+
+
+def _with_numbers(row: npt.NDArray[Any], numbers: Numbers) -> npt.NDArray[Any]:
+    for column, value in numbers:
+        row[column] = value
+    return row
 
 
 def _hashes(vocabulary: Vocabulary) -> tuple[npt.NDArray[np.uint64], bool]:
@@ -97,7 +163,9 @@ def _values(encoding: Encoding) -> npt.NDArray[Any] | None:
     values = encoding.tables.values
     if values is None:
         return None
-    return np.concatenate((values[:, 0], np.ones(len(encoding.vocabulary.dense_keys), values.dtype)))
+    kind = np.float64 if encoding.vocabulary.dense_names else values.dtype  # as `Encoded.to_array` has it
+    of_dense = np.ones(len(encoding.vocabulary.dense_keys))
+    return np.concatenate((values[:, 0], of_dense)).astype(kind)
 
 
 def _sums(encoding: Encoding) -> npt.NDArray[np.float64]:
@@ -111,7 +179,8 @@ def _sums(encoding: Encoding) -> npt.NDArray[np.float64]:
         of_features[:, 2] = encoding.n_own_columns + groups
         of_features[:, 3] = encoding.linear.weights
     of_dense = np.full((n_dense, 4), -1.0)
-    of_dense[:, 0] = encoding.n_sparse_columns + np.arange(n_dense)
+    first = encoding.n_sparse_columns + len(encoding.vocabulary.numeric_names)
+    of_dense[:, 0] = first + np.arange(n_dense)
     of_dense[:, 1] = 1.0
     return np.concatenate((of_features, of_dense))
 
@@ -128,7 +197,8 @@ def _groups(
     of_feature = np.where(column >= 0, column, n_sparse + encoding.coloring.colors)
     dense = np.arange(len(encoding.vocabulary.dense_keys))  # a group, and a color, of its own each
     colors = encoding.column_colors, np.arange(n_colors), n_colors + dense
-    columns = np.arange(n_sparse), np.full(n_colors, NO_COLUMN), n_sparse + dense
+    first = n_sparse + len(encoding.vocabulary.numeric_names)
+    columns = np.arange(n_sparse), np.full(n_colors, NO_COLUMN), first + dense
     return (
         np.concatenate((of_feature, n_sparse + n_colors + dense)),
         np.concatenate(colors).astype(np.int32),

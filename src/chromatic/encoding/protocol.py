@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -23,6 +22,7 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, Summing, Tables, encode, encode_sums
 from chromatic.encoding.information import Information
 from chromatic.encoding.linear import Linear
+from chromatic.encoding.naming import Called, labels, with_details
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputWarning
 from chromatic.parameters import Settings
@@ -215,24 +215,57 @@ class Encoding(ABC):
         return np.arange(self.coloring.n_colors)
 
     @property
+    def n_bin_columns(self) -> int:
+        """How many columns, the first ones, are of bins and so mostly 0."""
+        return self.n_own_columns if self.tables.values is None else 0
+
+    @property
     def field_dims(self) -> Integers | None:
         """How many levels each color has, 0 included; None where columns do not hold levels."""
         return None
 
-    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
-        """Return a name for each own column; `called` says what people call a feature."""
+    @property
+    def plain_names(self) -> list[str]:
+        """A name for each own column where the names of features were not kept."""
         return [f"color{color}" for color in range(self.n_own_columns)]
 
-    def column_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def column_details(self) -> list[str]:
+        """Return what the name of each own column says beside its features: what the column holds."""
+        return [self.name] * self.n_own_columns
+
+    def own_names(self, called: Called) -> list[str]:
+        """Return a name for each own column; `called` says what people call a feature."""
+        found = labels(self.vocabulary, self.tables.of_features, self.n_own_columns, called)
+        absent = set() if self.absent is None else set(self.absent.tolist())
+        if absent or None in found:
+            of_colors = labels(self.vocabulary, self.coloring.colors, self.coloring.n_colors, called)
+            for column, color in enumerate(self.column_colors.tolist()):
+                own, of_color = found[column], of_colors[color]
+                if column in absent and of_color is not None:
+                    found[column] = f"none_of_{of_color}" if own is None else f"{own}|none"
+                elif own is None:
+                    found[column] = of_color
+        return with_details(found, self.column_details(), self.plain_names)
+
+    def column_names(self, called: Called) -> list[str]:
         """Return a name for each column that comes from sparse features."""
-        n_linear = self.n_sparse_columns - self.n_own_columns
-        return self.own_names(called) + [f"linear{group}" for group in range(n_linear)]
+        if self.linear is None:
+            return self.own_names(called)
+        n, groups = self.linear.n_columns, self.linear.columns_of(self.coloring.colors)
+        plain = [f"linear{group}" for group in range(n)]
+        found = labels(self.vocabulary, groups, n, called)
+        return self.own_names(called) + with_details(found, ["linear"] * n, plain)
 
     @property
     def measure(self) -> Floats:
         """The number that tells the features of a color apart."""
         values = self.tables.values
         return np.ones(len(self.vocabulary)) if values is None else values[:, 0].astype(np.float64)
+
+    @property
+    def observed(self) -> Floats | None:
+        """The measure of each feature before smoothing, NaN where unknown; None: it is not smoothed."""
+        return None
 
     @property
     def smoothing(self) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,9 +11,17 @@ import numpy.typing as npt
 from chromatic.coloring import Coloring
 from chromatic.data.checked import Arrays, CheckedArrays, finite, must, within
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.codebook import Codebook, columns_by_fold, columns_of, learn_codebook, merged
+from chromatic.encoding.codebook import (
+    Codebook,
+    columns_by_fold,
+    columns_of,
+    learn_codebook,
+    merged,
+    unsmoothed,
+)
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
+from chromatic.encoding.naming import figure
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
 from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
 from chromatic.parameters import Settings
@@ -98,7 +105,8 @@ class SubmodularEncoding(Encoding):
         made = np.flatnonzero(book.columns >= 0)
         return of_bins[made[np.argsort(book.columns[made])]]
 
-    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
+    @property
+    def plain_names(self) -> list[str]:
         starts, columns = self.codebook.bin_starts, self.codebook.columns
         bins = np.flatnonzero(columns >= 0)
         return [
@@ -106,9 +114,17 @@ class SubmodularEncoding(Encoding):
             for color, bin_ in zip(self.column_colors, bins, strict=True)
         ]
 
+    def column_details(self) -> list[str]:
+        return [f"rate={figure(rate)}" for rate in self.column_facts().measure.tolist()]
+
     @property
     def measure(self) -> Floats:
         return self.codebook.rates
+
+    @property
+    def observed(self) -> Floats:
+        book = self.codebook
+        return unsmoothed(book.rates, self.vocabulary.counts, book.prior, book.smoothing)
 
     @property
     def smoothing(self) -> float:

@@ -10,7 +10,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.explain import column_names, strongest
+from chromatic.encoding.explain import strongest
 from chromatic.report.subject import Integers, Subject, most_collided, name_of
 
 MOST_COLUMNS = 4000
@@ -63,7 +63,7 @@ def embedded(subject: Subject) -> dict[str, Any]:
 
 def _columns(subject: Subject, listed: Integers) -> dict[str, Any]:
     """Return what the page's script reads of the columns that are listed."""
-    facts, names = subject.facts, column_names(subject.encoding)
+    facts, names = subject.facts, subject.model.column_names()
     table: dict[str, Any] = {
         "number": listed.tolist(),
         "name": [names[int(number)] for number in listed],

@@ -130,7 +130,7 @@
         if (!hits.has(place)) hits.set(place, []);
         hits.get(place).push(i);
       });
-      columns.name.forEach((name, place) => { if (name === query && !hits.has(place)) hits.set(place, []); });
+      columns.name.forEach((name, place) => { if (name.toLowerCase() === query && !hits.has(place)) hits.set(place, []); });
     }
     const order = orders[sort.value];
     const exact = ([, indices]) => indices.some((i) => lower[i] === query) ? 0 : 1;

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.explain import text_of
+from chromatic.encoding.naming import text_of
 from chromatic.encoding.protocol import ColumnFacts, Encoding
 from chromatic.model import Model
 from chromatic.report.observed import LabelsByColumn, Observed, labels_by_column
