@@ -8,7 +8,7 @@ from clicks import matrix_of
 from sklearn.exceptions import NotFittedError
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
-from chromatic.errors import InputError
+from chromatic.errors import InputError, InputWarning
 
 LIMIT = "64G"  # it is of the whole process, which may hold much else here
 
@@ -155,11 +155,11 @@ def test_columns_of_a_table_with_dense_text_have_their_names(tmp_path):
     assert FrequencyEncoder(8).fit(integers).get_feature_names_out()[-2:].tolist() == ["price", "7"]
 
 
-def test_a_column_called_label_is_one_like_the_others_where_y_is_given(clicks):
+def test_a_column_called_label_is_one_like_the_others_where_one_says_so(clicks):
     _, y = clicks
     table = pd.DataFrame({"label": [f"record{i % 40}" for i in range(len(y))]})
     by_label = np.arange(len(y)) % 40 < 9
-    encoder = ChromaticEncoder(16).fit(table, by_label)
+    encoder = ChromaticEncoder(16, label="").fit(table, by_label)
     assert encoder.locate("label=record3")["rate"] > 0.9
     assert encoder.transform(table).shape[0] == len(y)
 
@@ -170,10 +170,14 @@ def test_what_a_user_may_overlook_is_told(clicks, caplog):
     table = pd.DataFrame(
         {"price": [np.nan, *range(1, len(y))], "shop": [f"s{i % 40}" for i in range(len(y))]}
     )
-    ChromaticEncoder(16).fit(table, y)
+    with pytest.warns(
+        InputWarning, match="numbers: price.*a column of its own says where price is missing"
+    ):
+        ChromaticEncoder(16).fit(table, y)
+    ChromaticEncoder(16).fit(table[1:], y[1:]).transform(table)
     for words in (
         "12,000 values other than 1",
-        "read 1 empty numeric cells as 0",
+        "read 1 empty cells of columns that had none at fit as the mean of their column",
     ):
         assert words in caplog.text
 

@@ -11,7 +11,7 @@ from cli.test_cli import chromatic
 from test_modelfile import change, facts_of
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
-from chromatic.errors import InputError
+from chromatic.errors import InputError, InputWarning
 from chromatic.model import Input
 
 SHOPS = np.random.default_rng(0).integers(0, 40, 600)
@@ -20,12 +20,12 @@ Y = SHOPS < 13
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", None])
 def test_a_feature_called_label_is_one_after_loading_too(tmp_path, suffix):
-    """Also on the command line, where nothing but the file tells that y came apart."""
-    table = pd.DataFrame({"label": [f"s{shop}" for shop in SHOPS], "rows": np.arange(600.0)})
+    """Also on the command line, where nothing but the file tells that no column has labels."""
+    table = pd.DataFrame({"label": [f"s{shop}" for shop in SHOPS], "rows": np.arange(600) + 0.5})
     X = table if suffix is None else tmp_path / f"rows.{suffix}"
     path = tmp_path / f"rows.{suffix or 'csv'}"
     table.to_parquet(path) if suffix == "parquet" else table.to_csv(path, index=False)
-    encoder = ChromaticEncoder(16).fit(X, Y)
+    encoder = ChromaticEncoder(16, label="").fit(X, Y)
     encoder.save(tmp_path / "m.chroma")
     wanted = encoder.transform(X)
     for other in (load(tmp_path / "m.chroma"), pickle.loads(pickle.dumps(encoder))):
@@ -59,11 +59,20 @@ def test_where_rows_were_no_table_a_table_s_column_label_is_the_label(tmp_path):
     assert (encoder.transform(tmp_path / "rows.parquet") != encoder.transform(rows)).nnz == 0
 
 
-@pytest.mark.parametrize("encoder", [FrequencyEncoder(16), HashingEncoder(64)], ids=["ft", "ht"])
-def test_the_baselines_take_a_column_called_label_for_a_feature_where_y_is_given(encoder):
-    table = pd.DataFrame({"label": [f"s{shop}" for shop in SHOPS]})
-    assert encoder.fit_transform(table, Y).nnz > 0
-    assert (encoder.transform(table) != encoder.fit_transform(table, Y)).nnz == 0
+@pytest.mark.parametrize("kind", [ChromaticEncoder, FrequencyEncoder, HashingEncoder])
+@pytest.mark.parametrize("suffix", [None, "csv", "parquet"])
+def test_a_column_of_labels_is_no_feature_where_y_is_given(kind, suffix, tmp_path):
+    """It would tell the labels: a learner on these columns would be right in all training rows."""
+    table = pd.DataFrame({"shop": [f"s{shop}" for shop in SHOPS], "label": np.where(Y, "yes", "no")})
+    X, path = table, tmp_path / f"rows.{suffix}"
+    if suffix is not None:
+        X = path
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    with pytest.warns(InputWarning, match="labels are given, and the column 'label' is left out"):
+        wanted = kind(16).fit_transform(X, Y)
+    without = kind(16).fit(table.drop(columns="label"), Y)
+    assert (without.fit_transform(table.drop(columns="label"), Y) != wanted).nnz == 0
+    assert (without.transform(X) != kind(16).fit(X, Y).transform(X)).nnz == 0
 
 
 @pytest.mark.parametrize("kind", [ChromaticEncoder, FrequencyEncoder])

@@ -9,7 +9,7 @@ import pytest
 
 from chromatic import ChromaticEncoder
 from chromatic.errors import InputError
-from chromatic.parameters import DEFAULTS, PARAMETERS, SHARED, Settings
+from chromatic.parameters import DEFAULTS, ON_SPARK, PARAMETERS, READING, SHARED, Settings
 from chromatic.registry import ENCODINGS, encoding_class
 
 BY_PYTHON = {one.python: one for one in PARAMETERS}
@@ -60,7 +60,8 @@ def test_spark_has_every_parameter():
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     from chromatic.spark.estimator import _ChromaticParams
 
-    for one in SHARED:
+    assert {one.group for one in SHARED if one not in ON_SPARK} == {READING}, "frames are read already"
+    for one in ON_SPARK:
         param = getattr(_ChromaticParams, one.spark)
         assert param.doc == one.sentence
 
@@ -68,7 +69,7 @@ def test_spark_has_every_parameter():
 @pytest.mark.parametrize("one", PARAMETERS, ids=lambda one: one.name)
 def test_a_value_that_is_not_allowed_is_refused_with_what_is(one):
     Settings(**{one.name: one.default})
-    for bad in (object(), "no such word" if one.choices else 1.5j, [1]):
+    for bad in (object(), "no such word" if one.choices else 1.5j, [1.5]):
         with pytest.raises(InputError, match=re.escape(f"{one.name} is ") + ".*; expected "):
             Settings(**{one.name: bad})
 

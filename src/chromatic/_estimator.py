@@ -16,12 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chromatic._frames import pandas_frame, polars_frame
 from chromatic.data import Reader
-from chromatic.data.batch import Batch, check_kind
-from chromatic.data.reader import NO_LABEL, paths_of
+from chromatic.data.batch import Batch, LeftOut, check_kind
+from chromatic.data.reader import paths_of
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.naming import Called
 from chromatic.errors import InputError
 from chromatic.model import Input
+
+READING = ("categorical", "format", "delimiter", "header")  # parameters that a reader takes
 
 
 class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -127,6 +130,11 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     @property
+    def _vocabulary(self) -> Vocabulary:
+        """The features of the training rows."""
+        raise NotImplementedError
+
+    @property
     def _input(self) -> Input:
         """What the estimator was fitted on."""
         raise NotImplementedError
@@ -145,21 +153,31 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _read_to_fit(self, X: Any, *, labels_apart: bool) -> tuple[list[Batch], Input]:
         """Read training rows; matrices and tables are checked in scikit-learn's way.
 
-        Where labels come apart from a table, its column `label` is a feature like the others.
+        Where labels come apart, a table's column of labels is left out: it would tell them.
         """
-        label = NO_LABEL if labels_apart else None
-        return self._read(X, Input(label=label), fitting=True)
+        input = Input(label=getattr(self, "label", None))
+        return self._read(X, input, self._reader(input, labels_apart=labels_apart), fitting=True)
 
     def _read_more(self, X: Any, integers: bool | None) -> list[Batch]:
         """Read other rows than those of the fit, and hold them against these."""
-        batches, _ = self._read(X, self._input, fitting=False)
+        batches, _ = self._read(X, self._input, self._reader_of_more(), fitting=False)
+        LeftOut.of(batches).warn()
         if paths_of(X) is None:
             check_kind(batches, integers)
         return batches
 
-    def _read(self, X: Any, input: Input, *, fitting: bool) -> tuple[list[Batch], Input]:
+    def _reader(self, input: Input, *, labels_apart: bool) -> Reader:
+        """Return what reads the rows of a fit."""
+        known = {name: getattr(self, name) for name in READING if hasattr(self, name)}
+        return Reader(**known, label=input.label, label_unread=labels_apart, n_jobs=self.n_jobs)
+
+    def _reader_of_more(self) -> Reader:
+        """Return what reads other rows, as those of the fit were read."""
+        return self._reader(self._input, labels_apart=True).by(self._vocabulary)
+
+    def _read(self, X: Any, input: Input, reader: Reader, *, fitting: bool) -> tuple[list[Batch], Input]:
+        """Read rows; return what they are too."""
         refuse_texts(X)
-        label = input.label
         if paths_of(X) is not None:
             input = replace(input, kind="files")
         elif is_matrix(X) and (fitting or input.kind == "matrix" or not isinstance(X, (list, tuple))):
@@ -167,7 +185,6 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             input = Input("matrix", int(X.shape[1]))
         elif hasattr(X, "columns"):
             table = _without_label(X, input)
-            label = NO_LABEL if table is X else label
             validate_data(self, table, skip_check_array=True, reset=fitting)
             names = getattr(self, "feature_names_in_", None)
             columns = None if names is None else tuple(map(str, names))
@@ -175,8 +192,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             input = replace(input, kind="table", n_columns=width, columns=columns)
         else:
             input = Input("rows")
-        batches = Reader(n_jobs=self.n_jobs, label=label, label_needed=fitting).batches(X)
-        return batches, input
+        return reader.batches(X), input
 
     def _output(self, encoded: Encoded, X: Any) -> Any:
         """Return a matrix or an array or, where `set_output` asks for it, a frame."""

@@ -15,7 +15,7 @@ from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data.batch import Batch
 from chromatic.data.rows import Rows
-from chromatic.data.vocabulary import check_known
+from chromatic.data.vocabulary import Vocabulary, check_known
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.explain_row import explain_row
@@ -101,6 +101,10 @@ class ModelView(SparseEstimator):
     @property
     def training_rows_(self) -> npt.NDArray[np.int64]:
         return self._fitted.training_rows
+
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        return self.encoding_.vocabulary
 
     @property
     def _input(self) -> Input:

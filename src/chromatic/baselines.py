@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
+from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
-from chromatic.data.vocabulary import learn
+from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.naming import Called, finished
@@ -19,6 +21,7 @@ class _Baseline(SparseEstimator):
     """An encoder that needs no labels."""
 
     budget: int
+    categorical: Any
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "encoding_")
@@ -30,6 +33,7 @@ class _Baseline(SparseEstimator):
     def _read_rows(self, X: Any, y: Any) -> list[Batch]:
         """Read training rows, and say what was left out of them."""
         check_parameter("budget", self.budget)
+        check_parameter("categorical", self.categorical)
         batches, self._fitted_on = self._read_to_fit(X, labels_apart=y is not None)
         LeftOut.of(batches).warn()
         return batches
@@ -42,6 +46,8 @@ class FrequencyEncoder(_Baseline):
     ----------
     budget : int, default=1024
         The most columns, dense ones included.
+    categorical : {"auto"}, list of str or int, or mask, default="auto"
+        The columns of a table that are categories, as `ChromaticEncoder` takes them.
     dense_threshold : float, default=0.1
         Features in more than this share of the rows are dense: they pass through with their values.
     min_count : int, default=1
@@ -70,11 +76,13 @@ class FrequencyEncoder(_Baseline):
         self,
         budget: int = 1024,
         *,
+        categorical: Any = "auto",
         dense_threshold: float = 0.1,
         min_count: int = 1,
         n_jobs: int | None = None,
     ) -> None:
         self.budget = budget
+        self.categorical = categorical
         self.dense_threshold = dense_threshold
         self.min_count = min_count
         self.n_jobs = n_jobs
@@ -90,8 +98,12 @@ class FrequencyEncoder(_Baseline):
         self.encoding_ = truncate(vocabulary, self.budget)
         return self.encoding_.encode(rows)
 
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        return self.encoding_.vocabulary
+
     def _encoded(self, X: Any) -> Encoded:
-        vocabulary = self.encoding_.vocabulary
+        vocabulary = self._vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
         return self.encoding_.encode(rows)
 
@@ -108,6 +120,8 @@ class HashingEncoder(_Baseline):
     ----------
     budget : int, default=1024
         The number of columns.
+    categorical : {"auto"}, list of str or int, or mask, default="auto"
+        The columns of a table that are categories, as `ChromaticEncoder` takes them.
     n_jobs : int, default=None
         The number of threads; by default all cores.
 
@@ -127,15 +141,20 @@ class HashingEncoder(_Baseline):
     (2, 4)
     """
 
-    def __init__(self, budget: int = 1024, *, n_jobs: int | None = None) -> None:
+    def __init__(self, budget: int = 1024, *, categorical: Any = "auto", n_jobs: int | None = None) -> None:
         self.budget = budget
+        self.categorical = categorical
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, y: Any) -> Encoded:
         batches = self._read_rows(X, y)
+        self._schema = batches[0].schema if batches else None
         integers = not any(batch.has_names for batch in batches)
         self.encoding_ = HashingEncoding(self.budget, integers)
         return self.encoding_.encode(batches)
+
+    def _reader_of_more(self) -> Reader:
+        return replace(self._reader(self._input, labels_apart=True), schema=self._schema)
 
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))

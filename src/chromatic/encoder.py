@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from chromatic import modelfile
 from chromatic._log import told
 from chromatic._view import ModelView
-from chromatic.data import Reader
-from chromatic.data.reader import NO_LABEL, paths_of
+from chromatic.data.reader import paths_of
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, MemorySource, fit
@@ -92,6 +91,18 @@ class ChromaticEncoder(ModelView):
         Keep the names of string features in the model.
     sparse_output : bool, default=True
         Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.
+    categorical : {"auto"}, list of str or int, or mask, default="auto"
+        The columns of a table that are categories, by name or position, or a mask of all columns; auto
+        takes text, booleans, and whole numbers whose values repeat.
+    label : str, default=None
+        The column of a table that has the labels; by default label. An empty text says that none has.
+    format : {"svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz"}, default=None
+        The format of files; by default told by suffix and content.
+    delimiter : str, default=None
+        What separates the columns of CSV, such as ; or tab; by default a comma, or a tab in a .tsv.
+    header : bool, default=None
+        Whether CSV begins with the names of its columns; by default it does, and a first line that looks
+        like a row is refused.
     memory : str, default=None
         Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.
     cache : str, default=None
@@ -172,36 +183,35 @@ class ChromaticEncoder(ModelView):
         handle_unknown: str = "ignore",
         names: bool = True,
         sparse_output: bool = True,
+        categorical: Any = "auto",
+        label: str | None = None,
+        format: str | None = None,
+        delimiter: str | None = None,
+        header: bool | None = None,
         memory: str | None = None,
         cache: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
-        self.budget = budget
-        self.encoding = encoding
-        self.coloring = coloring
-        self.max_colors = max_colors
-        self.order = order
-        self.min_edge_count = min_edge_count
-        self.leakage = leakage
-        self.folds = folds
-        self.split_rate = split_rate
+        self.budget, self.encoding = budget, encoding
+        self.coloring, self.max_colors = coloring, max_colors
+        self.order, self.min_edge_count = order, min_edge_count
+        self.leakage, self.folds, self.split_rate = leakage, folds, split_rate
         self.smoothing = smoothing
         self.quantizer = quantizer
         self.null = null
         self.collisions = collisions
-        self.linear = linear
-        self.min_gain = min_gain
+        self.linear, self.min_gain = linear, min_gain
         self.unestimated = unestimated
-        self.dense_threshold = dense_threshold
-        self.min_count = min_count
+        self.dense_threshold, self.min_count = dense_threshold, min_count
         self.values = values
         self.handle_unknown = handle_unknown
         self.names = names
         self.sparse_output = sparse_output
-        self.memory = memory
-        self.cache = cache
+        self.categorical, self.label = categorical, label
+        self.format, self.delimiter, self.header = format, delimiter, header
+        self.memory, self.cache = memory, cache
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -263,7 +273,7 @@ class ChromaticEncoder(ModelView):
                 f"memory is {settings.memory!r} and X is in memory already; expected paths of files, or "
                 "memory=None"
             )
-        reader = Reader(n_jobs=self.n_jobs, label=NO_LABEL if apart else None)
+        reader = self._reader(Input(label=self.label), labels_apart=apart)
         with source_of_files(reader, paths, settings, labels) as source:
             yield source, Input("files", label=reader.label)
 

@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from chromatic._files import check_target, is_stream, make_folder
@@ -45,9 +45,12 @@ def no_bar(what: str, total: int | None) -> AbstractContextManager[None]:
 class Reading:
     """How files are read."""
 
-    format: str | None = None
-    features: str = "auto"
+    categorical: str | list[str] = "auto"
     label: str | None = None
+    format: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    features: str = "auto"
     label_needed: bool = True
     on_bad_line: str = "raise"
     bar: Bar = no_bar  # shows how far the reading is
@@ -100,6 +103,7 @@ def check_for_spark(reading: Reading, to: str | None, settings: Settings) -> Non
     for flag, given, served in (
         ("--features", reading.features, "auto"),
         ("--on-bad-line", reading.on_bad_line, "raise"),
+        ("--categorical", reading.categorical, "auto"),
         ("--values", settings.values, "elide"),
     ):
         if given != served:
@@ -111,15 +115,8 @@ def opened(paths: list[str], reading: Reading, threads: int | None = None) -> It
     """Give a reader of these files that shows how far it is; refuse files that are not there."""
     check_paths(paths)
     with reading.bar("reading", total_size(paths)) as progress:
-        yield Reader(
-            format=reading.format,
-            features=reading.features,
-            label=reading.label,
-            label_needed=reading.label_needed,
-            on_bad_line=reading.on_bad_line,
-            n_jobs=threads,
-            progress=progress,
-        )
+        how = {one.name: getattr(reading, one.name) for one in fields(reading) if one.name != "bar"}
+        yield Reader(**how, n_jobs=threads, progress=progress)
 
 
 def read(paths: list[str], reading: Reading, settings: Settings) -> Dataset:
@@ -221,7 +218,8 @@ def model_of(fitted: Fitted, reading: Reading) -> Model:
     from chromatic.model import Input, Model
 
     input = Input("files", label=reading.label)
-    return Model(fitted.encoding, fitted.settings.kept, input, fitted.trains)
+    read_as = {"categorical": reading.categorical, "label": reading.label}
+    return Model(fitted.encoding, fitted.settings.kept | read_as, input, fitted.trains)
 
 
 def save_model(model: Model, path: str) -> None:
@@ -252,6 +250,7 @@ def transform_files(
 
     handle_unknown = model.parameters.get("handle_unknown", "ignore")
     with opened(paths, reading_for(model, reading), threads) as reader:
+        reader = reader.by(model.encoding.vocabulary)
         if memory is not None:
             reader = replace(reader, memory=Limit(parse_size(memory)))
         left_out = transform_files(reader, paths, model.encoding, *target, handle_unknown=handle_unknown)

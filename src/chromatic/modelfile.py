@@ -23,6 +23,7 @@ from chromatic.data.checked import Arrays, CheckedArrays, must, whole, within
 from chromatic.data.hashing import hash_bytes
 from chromatic.data.names import Names
 from chromatic.data.objects import MOST_COLUMNS as MOST_INPUT_COLUMNS
+from chromatic.data.schema import Schema
 from chromatic.data.values import ValueBins
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.linear import Linear
@@ -213,6 +214,8 @@ def _put_vocabulary(vocabulary: Vocabulary, arrays: Arrays, facts: dict[str, Any
         "n_rows": vocabulary.n_rows,
         "dropped_features": vocabulary.dropped_features,
     }
+    if vocabulary.schema is not None:
+        facts["vocabulary"]["schema"] = vocabulary.schema.facts()
 
 
 def _vocabulary(told: dict[str, Any], arrays: CheckedArrays) -> Vocabulary:
@@ -251,6 +254,7 @@ def _vocabulary(told: dict[str, Any], arrays: CheckedArrays) -> Vocabulary:
         bins=_value_bins(arrays) if "value_hashes" in arrays else None,
         unused_keys=unused_keys,
         unused_names=unused_names,
+        schema=Schema.of_facts(told["schema"]) if "schema" in told else None,
     )
 
 

@@ -19,6 +19,8 @@ Coloring = Literal["balanced", "first-fit", "random", "uniform", "fields"]
 Order = Literal["count", "degree", "largest-first", "smallest-last"]
 Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
+Format = Literal["svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz"]
+READING = "Reading"  # the group of what says how data is read
 
 
 def _said(
@@ -38,6 +40,15 @@ def _said(
     return field(default=default, metadata=told)
 
 
+def plain(value: Any) -> Any:
+    """Return an array, a tuple or a list as a list of plain values, and anything else as it is."""
+    if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [one.item() if hasattr(one, "item") else one for one in value]
+    return value
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A row of the table."""
@@ -46,7 +57,7 @@ class Parameter:
     python: str  # the name in Python
     flag: str  # the flag on the command line
     spark: str  # the Param of Spark
-    kinds: tuple[type, ...]  # of int, float, str, bool and NoneType
+    kinds: tuple[type, ...]  # of int, float, str, bool, list and NoneType
     choices: tuple[str, ...]  # the words that are allowed; empty where any text is
     default: Any
     sentence: str
@@ -61,8 +72,11 @@ class Parameter:
             raise InputError(f"{self.name} is {value!r}; expected {self.allowed}")
 
     def _allows(self, value: Any) -> bool:
+        value = plain(value)
         if value is None:
             return NoneType in self.kinds
+        if isinstance(value, list):
+            return list in self.kinds and all(isinstance(one, (str, int)) for one in value)
         if isinstance(value, str):
             return str in self.kinds and (not self.choices or value in self.choices)
         if isinstance(value, bool) or bool in self.kinds:
@@ -78,7 +92,7 @@ class Parameter:
         >>> [one.allowed for one in PARAMETERS if one.name in ("null", "folds", "smoothing", "names")]
         ['drop or emit', 'a whole number from 1', 'a number from 0 or auto', 'True or False']
         """
-        words = list(self.choices)
+        words = [*self.choices, *(["a list of columns", "a mask"] if list in self.kinds else [])]
         if bool in self.kinds:
             words = ["True", "False"]
         elif str in self.kinds and not words:
@@ -215,6 +229,33 @@ class Settings:
         group="Running",
         only_python=True,
     )
+    categorical: Literal["auto"] | list[Any] = _said(
+        "The columns of a table that are categories, by name or position, or a mask of all columns; auto "
+        "takes text, booleans, and whole numbers whose values repeat.",
+        "auto",
+        group=READING,
+    )
+    label: str | None = _said(
+        "The column of a table that has the labels; by default label. An empty text says that none has.",
+        None,
+        group=READING,
+    )
+    format: Format | None = _said(
+        "The format of files; by default told by suffix and content.", None, group=READING, in_file=False
+    )
+    delimiter: str | None = _said(
+        "What separates the columns of CSV, such as ; or tab; by default a comma, or a tab in a .tsv.",
+        None,
+        group=READING,
+        in_file=False,
+    )
+    header: bool | None = _said(
+        "Whether CSV begins with the names of its columns; by default it does, and a first line that looks "
+        "like a row is refused.",
+        None,
+        group=READING,
+        in_file=False,
+    )
     memory: str | None = _said(
         "Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.",
         None,
@@ -271,7 +312,7 @@ class Settings:
     @property
     def kept(self) -> dict[str, Any]:
         """The parameters that a model file keeps, by their names in Python."""
-        return {one.python: getattr(self, one.name) for one in PARAMETERS if one.in_file}
+        return {one.python: plain(getattr(self, one.name)) for one in PARAMETERS if one.in_file}
 
 
 PAPER: dict[str, Any] = {
@@ -315,7 +356,7 @@ def _parameter(name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> P
         python=python,
         flag="--" + name.replace("_", "-"),
         spark=first + "".join(word.capitalize() for word in others),
-        kinds=tuple(str if get_origin(option) is Literal else option for option in options),
+        kinds=tuple({Literal: str, list: list}.get(get_origin(option), option) for option in options),
         choices=told["choices"] or words,
         default=default,
         sentence=told["sentence"],
@@ -335,6 +376,7 @@ def _table() -> tuple[Parameter, ...]:
 
 PARAMETERS = _table()
 SHARED = tuple(one for one in PARAMETERS if not one.only_python)  # those of commands and of Spark
+ON_SPARK = tuple(one for one in SHARED if one.group != READING)  # its frames are read already
 DEFAULTS = Settings()
 
 
@@ -343,7 +385,7 @@ def kept_in_files(given: Mapping[str, Any]) -> dict[str, Any]:
     kept = {one.python: one for one in PARAMETERS if one.in_file and one.python in given}
     for name, parameter in kept.items():
         parameter.check(given[name])
-    return {name: given[name] for name in kept}
+    return {name: plain(given[name]) for name in kept}
 
 
 def check_parameter(name: str, value: Any) -> None:

@@ -183,10 +183,10 @@ def test_files_that_do_not_go_together_are_refused(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 a\n")
     (tmp_path / "b.vw").write_bytes(b"|a b\n")
     (tmp_path / "c.csv").write_bytes(b"label,x\n1,2\n")
-    (tmp_path / "d.csv").write_bytes(b"label,x\n1,y\n")
+    (tmp_path / "d.csv").write_bytes(b"label,y\n1,3\n")
     with pytest.raises(InputError, match=r"b\.vw: some rows have a label and some have none"):
         Reader().batches([tmp_path / "a.svm", tmp_path / "b.vw"])
-    with pytest.raises(InputError, match=r"d\.csv: the numeric columns are none; expected .*: x"):
+    with pytest.raises(InputError, match=r"c\.csv: there is no column 'y', which the rows before have"):
         Reader().batches([tmp_path / "c.csv", tmp_path / "d.csv"])
 
 
@@ -200,7 +200,8 @@ def test_the_text_na_is_a_value_and_no_missing_cell(tmp_path):
     (tmp_path / "x.csv").write_text("label,c,n\n1,NA,NA\n0,US,3\n1,,4\n")
     data = Reader().read(tmp_path / "x.csv", dense_threshold=2)
     assert set(data.vocabulary.names.tolist()) == {b"c=NA", b"c=US"}
-    assert (data.rows.dense.ravel().tolist(), data.left_out.missing_numbers) == ([0, 3, 4], 1)
+    assert data.vocabulary.dense_names == (b"n", b"n is missing")
+    assert data.rows.dense.tolist() == [[3.5, 1], [3, 0], [4, 0]]
 
 
 def test_scipy_reads_our_npz(tmp_path):
@@ -260,7 +261,7 @@ def test_csv_and_tsv_have_typed_columns(tmp_path):
     for name in ("x.csv", "x.tsv"):
         data = Reader().read(tmp_path / name, dense_threshold=2)
         assert data.vocabulary.names.tolist() == [b"city=Rome"]
-        assert data.rows.dense.tolist() == [[2.5], [0]]
+        assert data.rows.dense.tolist() == [[2.5, 0], [2.5, 1]]
 
 
 def test_bad_lines_of_csv_are_skipped_and_counted(tmp_path):
@@ -273,9 +274,10 @@ def test_criteos_layout(tmp_path):
     rows = [["1", *map(str, range(13)), *(f"{i:08x}" for i in range(26))], ["0", *[""] * 39]]
     (tmp_path / "day").write_text("".join("\t".join(row) + "\n" for row in rows))
     data = Reader(format="criteo").read(tmp_path / "day")
-    assert data.vocabulary.dense_names == tuple(b"I%d" % i for i in range(1, 14))
-    assert data.rows.dense[0].tolist() == list(range(13))
-    assert data.left_out.missing_numbers == 13
+    names = [name for i in range(1, 14) for name in (b"I%d" % i, b"I%d is missing" % i)]
+    assert data.vocabulary.dense_names == tuple(names)
+    assert data.rows.dense[0, ::2].tolist() == list(range(13))
+    assert data.rows.dense[:, 1::2].tolist() == [[0] * 13, [1] * 13]
     assert sorted(data.vocabulary.fields.tolist()) == list(range(26))
     assert data.vocabulary.names[int(np.argmin(data.vocabulary.fields))] == b"C1=00000000"
 

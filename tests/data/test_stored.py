@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic.data import Batch, Reader, needed, tables, values
+from chromatic.data import Batch, Reader, cells, needed, tables, values
 from chromatic.data.batch import intern
 from chromatic.data.blocks import Blocks
 from chromatic.data.limit import Limit, MemoryLimit, limited, parse_size
@@ -234,8 +234,8 @@ def test_tables_are_read_as_they_come(tmp_path, monkeypatch):
     pq.write_table(pa.table({"label": [0, 1] * 500, "city": ["a", "b"] * 500}), path)
     monkeypatch.setattr(tables, "ROWS_PER_BATCH", 10)
     made = []
-    of_table = tables.batch_of_table
-    monkeypatch.setattr(tables, "batch_of_table", lambda *args: made.append(args) or of_table(*args))
+    of_table = cells.batch_of_table
+    monkeypatch.setattr(cells, "batch_of_table", lambda *args: made.append(args) or of_table(*args))
     stream = Reader(n_jobs=1).stream([str(path)])
     next(stream)
     assert len(made) < 5

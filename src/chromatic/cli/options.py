@@ -13,12 +13,11 @@ import click
 from chromatic.cli import import_numba
 from chromatic.cli.terminal import progress_bar
 from chromatic.errors import InputError
-from chromatic.parameters import SHARED, Parameter, Settings
+from chromatic.parameters import READING, SHARED, Parameter, Settings
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading
 
-FORMATS = ("svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz")
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 _NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
 
@@ -53,6 +52,25 @@ class Value(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
     def _allowed(self) -> str:
         *others, last = [*([] if self.number is None else [_NUMBERS[self.number]]), *self.words]
         return f"{', '.join(others)} or {last}" if others else last
+
+
+class Columns(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """Names of columns between commas, or one of some words."""
+
+    name = "columns"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """Return what stands behind the flag in the help."""
+        return "|".join(["NAME,...", *self.words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, or the list of names; none where the text is empty."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        return [name for name in value.split(",") if name]
 
 
 class Option(click.Option):
@@ -122,6 +140,11 @@ def _as_list(ctx: click.Context, param: click.Parameter, value: tuple[Any, ...])
     return list(value)
 
 
+def _none_unless_given(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    given = ctx.get_parameter_source(param.name or "") is not click.core.ParameterSource.DEFAULT
+    return value if given else None
+
+
 def gathered(name: str, make: Callable[..., Any], flags: dict[str, Decorator]) -> Decorator:
     """Add flags that the command gets as one object, which `make` makes from them."""
 
@@ -146,6 +169,10 @@ def parameters(*chosen: str) -> Decorator:
 
 def _flag_of(row: Parameter) -> Decorator:
     told: dict[str, Any] = {"help": row.sentence, "section": row.group, "default": row.default}
+    if list in row.kinds:
+        return option(row.flag, type=Columns(row.choices), **told)
+    if bool in row.kinds and row.default is None:
+        return option(f"{row.flag}/--no-{row.flag[2:]}", is_flag=True, callback=_none_unless_given, **told)
     if bool in row.kinds:
         return option(f"{row.flag}/--no-{row.flag[2:]}", is_flag=True, **told)
     number = next((kind for kind in row.kinds if kind in _NUMBERS), None)
@@ -163,23 +190,13 @@ reading = gathered(
     "reading",
     _reading,
     {
-        "format": option(
-            "--format",
-            words=FORMATS,
-            section="Reading",
-            help="The format of the files; by default told by suffix and content.",
-        ),
+        **{row.name: _flag_of(row) for row in PARAMETERS if row.group == READING},
         "features": option(
             "--features",
             words=("auto", "integer", "string"),
             default="auto",
             section="Reading",
             help="The features of text: integer (anything else is an error), string, or told by the data.",
-        ),
-        "label": option(
-            "--label",
-            section="Reading",
-            help="The column of a table that has the labels; by default 'label'.",
         ),
         "on_bad_line": option(
             "--on-bad-line",

@@ -61,7 +61,7 @@ def tune(
     check_target(output)
     with jobs.opened([*train, *files], reading, settings.threads) as reader:
         batches = reader.batches(train)
-        others = reader.batches(files) if files else []
+        others = reader.like(batches).batches(files) if files else []
     LeftOut.of(others).warn()
     tuner = Tuner.of(batches, others or validation, settings, fields=reader.keeps_fields)
     trials = []

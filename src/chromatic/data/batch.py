@@ -11,6 +11,7 @@ from chromatic._log import log
 from chromatic._numba import RANKED, kernel, sort_slice
 from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
 from chromatic.data.names import Names
+from chromatic.data.schema import Schema
 from chromatic.errors import InputError
 
 NO_FIELD = -1
@@ -69,8 +70,9 @@ class Batch:
     field_names: tuple[bytes, ...] = ()
     skipped_lines: int = 0
     ignored: int = 0  # numbers that rows brought and that have no place here: qid, importance
-    missing: int = 0  # empty cells of a table's numeric columns
+    missing: int = 0  # empty cells of a table's numeric columns that had none at fit
     weights: npt.NDArray[np.float64] | None = None  # None: all are 1
+    schema: Schema | None = None  # what the scalar columns of a table are; None: no table
 
     @property
     def n_rows(self) -> int:
@@ -166,7 +168,7 @@ class LeftOut:
 
     skipped_lines: int = 0
     ignored_numbers: int = 0  # query ids and importance weights
-    missing_numbers: int = 0  # empty cells of numeric columns, read as 0
+    missing_numbers: int = 0  # empty cells of numeric columns that had none at fit
 
     @classmethod
     def of(cls, batches: list[Batch]) -> LeftOut:
@@ -188,7 +190,10 @@ class LeftOut:
         told = (
             (self.skipped_lines, "skipped {:,} bad lines"),
             (self.ignored_numbers, "ignored {:,} query ids, importance weights or bases"),
-            (self.missing_numbers, "read {:,} empty numeric cells as 0"),
+            (
+                self.missing_numbers,
+                "read {:,} empty cells of columns that had none at fit as the mean of their column",
+            ),
         )
         return [words.format(count) for count, words in told if count]
 

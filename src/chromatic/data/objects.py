@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from chromatic.data.batch import Batch, distinct_per_row, intern
 from chromatic.data.names import Names
 from chromatic.errors import InputError
 
+if TYPE_CHECKING:
+    from chromatic.data.reader import Reader
+
 MOST_COLUMNS = 1 << 32  # of a matrix: their numbers are 32-bit features
 
 
-def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
-    """Batches of any data in memory that is not a path.
+def batches_of(data: Any, reader: Reader | None = None) -> Iterator[Batch]:
+    """Batches of any data in memory that is not a path; the reader says how tables are read.
 
     >>> [batch] = batches_of([["red", "round"], {"red"}, {"sweet": 0.5}])
     >>> batch.tokens.names.tolist(), batch.indptr.tolist(), batch.values.tolist()
@@ -39,7 +42,7 @@ def batches_of(data: Any, label: str | None = None) -> Iterator[Batch]:
     elif isinstance(data, (list, tuple)):
         yield _of_lists(data)
     else:
-        yield from _of_frame(data, label)
+        yield from _of_frame(data, reader)
 
 
 def batch_of_matrix(matrix: Any) -> Batch:
@@ -141,7 +144,23 @@ def _integers(tokens: list[Any]) -> Any:
     return np.fromiter(tokens, np.uint32, len(tokens))
 
 
-def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
+def _of_frame(data: Any, reader: Reader | None) -> Iterator[Batch]:
+    from chromatic.data.look import Look
+    from chromatic.data.reader import Reader
+    from chromatic.data.tables import pieces
+
+    table, reader = table_of(data), reader or Reader()
+    schema = reader.schema
+    if schema is None:
+        look = Look()
+        look.add(table, reader.label_in(table.column_names))
+        schema = reader.schema_of(look)
+    for piece in pieces([table]):
+        yield reader.batch_of(piece, schema)
+
+
+def table_of(data: Any) -> Any:
+    """A frame of any library as an Arrow table."""
     import narwhals as nw
 
     try:
@@ -155,17 +174,13 @@ def _of_frame(data: Any, label: str | None) -> Iterator[Batch]:
         ) from error
     import pyarrow as pa
 
-    from chromatic.data.tables import batch_of_table, label_of, pieces
-
     try:
-        table = frame.to_arrow().select(frame.columns)  # without pandas' index
+        return frame.to_arrow().select(frame.columns)  # without pandas' index
     except (pa.ArrowInvalid, TypeError, pa.ArrowNotImplementedError) as error:
         raise InputError(
             f"the table has a column of mixed or unknown values ({error}); expected numbers, text, or "
             "lists of text or of integers".replace("\n", " ")
         ) from error
-    for piece in pieces([table]):
-        yield batch_of_table(piece, label_of(piece, label))
 
 
 def _shown(value: Any) -> str:

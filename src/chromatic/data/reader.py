@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
+from chromatic._files import is_stream
 from chromatic._threads import ordered_map, thread_count
 from chromatic.data.batch import Batch, LeftOut, check_numeric_columns, have_labels
 from chromatic.data.limit import Limit
 from chromatic.data.rows import Rows
+from chromatic.data.schema import AUTO, Schema
 from chromatic.data.source import CHUNK, Progress, chunks_of_lines, format_of, most_bytes, opened
 from chromatic.data.text import TEXT_FORMATS, TextReader
 from chromatic.data.vocabulary import Vocabulary, check_limits, learn
-from chromatic.errors import InputError, in_file
+from chromatic.errors import InputError, InputWarning, in_file
 from chromatic.parameters import DEFAULTS
+
+if TYPE_CHECKING:
+    from chromatic.data.look import Look
+    from chromatic.data.tables import Csv
 
 log = logging.getLogger("chromatic")
 
@@ -48,6 +57,12 @@ class Reader:
     features: str = "auto"  # of text: "auto" | "integer" | "string"
     label: str | None = None  # of tables: the label's column; None: "label" where there is one
     label_needed: bool = True  # whether a table must have the label's column
+    label_unread: bool = False  # whether labels come apart: that column is then neither label nor feature
+    categorical: Any = AUTO  # of tables: the columns that are categories (`data.look`)
+    delimiter: str | None = None  # of CSV: None: a comma, or a tab for tsv
+    header: bool | None = None  # of CSV: whether the first line has names; None: a row there is refused
+    schema: Schema | None = None  # of tables: what columns are; None: to be found out, from all rows
+    numbers: tuple[bytes, ...] | None = None  # and where a model knows no more: those that are numbers
     on_bad_line: str = "raise"  # of text: "raise" | "skip"
     n_jobs: int | None = None
     chunk_size: int = CHUNK
@@ -76,7 +91,7 @@ class Reader:
         """
         _one_of("values", values, ("elide", "distinct"))
         check_limits(dense_threshold, min_count)
-        batches = self.batches(data)
+        batches = (self if vocabulary is None else self.by(vocabulary)).batches(data)
         left_out = LeftOut.of(batches)
         if vocabulary is not None:
             return Dataset(vocabulary.encode(batches, self.threads), vocabulary, left_out)
@@ -106,16 +121,27 @@ class Reader:
         if paths is None:
             from chromatic.data.objects import batches_of
 
-            return list(batches_of(data, self.label))
+            return list(batches_of(data, self))
         return list(self.stream(paths))
+
+    def by(self, vocabulary: Vocabulary) -> Reader:
+        """Return what reads other rows for a vocabulary; one of an older file knows its numbers only."""
+        if vocabulary.schema is not None:
+            return replace(self, schema=vocabulary.schema)
+        return replace(self, numbers=vocabulary.numeric_names + vocabulary.unused_numeric)
+
+    def like(self, batches: list[Batch]) -> Reader:
+        """Return what reads other rows of the same columns."""
+        return replace(self, schema=batches[0].schema if batches else None)
 
     def stream(self, paths: list[str]) -> Iterator[Batch]:
         """The rows of files as they come; several are one data set, in order."""
+        reader = self._knowing(paths)
         text_readers: dict[str, TextReader] = {}
         first: Batch | None = None
         for path in paths:
             n_rows = skipped = 0
-            for batch in self._read_file(path, text_readers):
+            for batch in reader._read_file(path, text_readers):
                 first = first or batch
                 try:
                     have_labels([first, batch])
@@ -130,9 +156,94 @@ class Reader:
                 raise in_file(path, None, f"{problem}; expected at least one row")
             log.info("%s: %s rows", path, f"{n_rows:,}")
 
+    @property
+    def _csv(self) -> Csv:
+        from chromatic.data.tables import Csv
+
+        return Csv(self.delimiter, self.header)
+
+    def _format(self, path: str, file: Any) -> str:
+        if self.format is None and self.delimiter is not None:
+            return "csv"
+        return self.format or format_of(path, file.peek(1 << 16)[: 1 << 16])
+
+    def _knowing(self, paths: list[str]) -> Reader:
+        """Return the reader with the schema of files, which a look over all of them tells.
+
+        A pipe is read once: one that is alone is held in memory, and tells its schema then.
+        """
+        if self.schema is not None or (len(paths) == 1 and is_stream(paths[0])):
+            return self
+        look: Look | None = None
+        for path in paths:
+            if is_stream(path) and self.format not in TABLE_FORMATS:
+                continue
+            if is_stream(path):
+                raise in_file(
+                    path,
+                    None,
+                    "is a pipe beside other files, and what its columns are is told by all rows; expected "
+                    "one pipe alone, or files",
+                )
+            with opened(path) as file:
+                format = self._format(path, file)
+            if format in TABLE_FORMATS:
+                from chromatic.data.look import Look
+
+                look = look or Look()
+                self._look_over(path, format, look)
+        if look is None:
+            return self
+        with _in(paths[0]):
+            return replace(self, schema=self.schema_of(look))
+
+    def _look_over(self, path: str, format: str, look: Look) -> None:
+        """Look over the tables of a file; a column of CSV that has text somewhere is of text."""
+        from chromatic.data.tables import MixedColumn, read_tables
+
+        csv = self._csv
+        while True:
+            here = look.copy()
+            names: list[str] = []
+            try:
+                with opened(path) as file:
+                    skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
+                    for table in read_tables(path, file, format, skipped, csv):
+                        names = table.column_names
+                        with _in(path):
+                            here.add(table, self.label_in(names))
+            except MixedColumn as error:
+                if not names or names[error.column] in dict(csv.types):
+                    raise
+                csv = csv.with_text(names[error.column])
+                continue
+            look.take(here)
+            return
+
+    def _held(self, path: str, tables: Iterator[Any]) -> tuple[Iterator[Any], Schema]:
+        """Look over the tables of a pipe; they are held in memory where their types do not tell enough."""
+        from chromatic.data.look import Look
+
+        first = next(tables, None)
+        if first is None:
+            return iter(()), Schema()
+        look, held = Look(), [first]
+        with _in(path):
+            look.add(first, self.label_in(first.column_names))
+            if self.numbers is None and not look.is_settled(self.categorical):
+                if self.memory is not None:
+                    raise InputError(
+                        "is a pipe, and what its columns of numbers are is told by all rows; expected a "
+                        "file, --categorical with all of them, or no --memory"
+                    )
+                for table in tables:
+                    look.add(table, self.label_in(table.column_names))
+                    held.append(table)
+            return chain(held, tables), self.schema_of(look)
+
     def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
         with opened(path, self.progress) as file:
-            format = self.format or format_of(path, file.peek(1 << 16)[: 1 << 16])
+            format = self._format(path, file)
             if self.memory is not None and format in HELD and path != "-":
                 held = HELD[format] * os.path.getsize(path)
                 self.memory.check(held, f"{path}: {format}, which is held as a whole,")
@@ -159,18 +270,53 @@ class Reader:
                 )
                 yield from reader.batches(chunks, self.threads)
 
+    def schema_of(self, look: Look) -> Schema:
+        """What a look over all rows tells of their columns, said once."""
+        if self.numbers is not None:
+            return look.with_numbers(self.numbers)
+        schema = look.schema(self.categorical)
+        schema.tell()
+        if self.label_unread and look.label is not None:
+            warnings.warn(
+                f"labels are given, and the column {look.label!r} is left out, as it has labels too; where "
+                "it has features, say label='' or call it otherwise",
+                InputWarning,
+                stacklevel=2,
+            )
+        return schema
+
+    def batch_of(self, table: Any, schema: Schema) -> Batch:
+        """The rows of an Arrow table."""
+        from chromatic.data.cells import batch_of_table
+
+        label = self.label_in(table.column_names)
+        if self.label_unread and label is not None:
+            table, label = table.drop_columns([label]), None
+        return batch_of_table(table, label, schema)
+
+    def label_in(self, names: list[str]) -> str | None:
+        """The column of a table that has the labels."""
+        from chromatic.data.tables import label_of
+
+        return label_of(names, self.label, self.label_needed and not self.label_unread)
+
     def _read_tables(self, path: str, file: Any, format: str) -> Iterator[Batch]:
-        from chromatic.data.tables import batch_of_table, label_of, pieces, read_tables
+        from chromatic.data.tables import pieces, read_tables
 
         skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
+        schema = self.schema
+        csv = self._csv if schema is None else self._csv.of(schema)
+        tables = read_tables(path, file, format, skipped, csv)
+        if schema is None:  # a pipe, which is read once
+            tables, schema = self._held(path, tables)
 
         def read(table: Any) -> Batch:
             try:
-                return batch_of_table(table, label_of(table, self.label, self.label_needed))
+                return self.batch_of(table, schema)
             except InputError as error:
                 raise in_file(path, None, str(error)) from error
 
-        tables = pieces(read_tables(path, file, format, skipped))
+        tables = pieces(tables)
         batch = None
         for following in ordered_map(read, tables, self.threads):
             if batch is not None:
@@ -178,6 +324,15 @@ class Reader:
             batch = following
         if batch is not None:  # at the end it is known how many lines were skipped
             yield replace(batch, skipped_lines=len(skipped or ()))
+
+
+@contextlib.contextmanager
+def _in(path: str) -> Iterator[None]:
+    """Name the file in what is wrong with its columns."""
+    try:
+        yield
+    except InputError as error:
+        raise in_file(path, None, str(error)) from error
 
 
 def paths_of(data: Any) -> list[str] | None:

@@ -64,10 +64,24 @@ def format_of(path: str, head: bytes) -> str:
         if head.startswith(magic):
             return format
     lines = head.split(b"\n")
-    for line in lines[:-1] if len(lines) > 1 else lines:
-        if line.strip() and not line.lstrip().startswith(b"#"):
-            return _format_of_line(line)
-    return "svmlight"
+    lines = lines[:-1] if len(lines) > 1 else lines
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]
+    format = _format_of_line(lines[0]) if lines else "svmlight"
+    _refuse_tables(path, format, lines)
+    return format
+
+
+def _refuse_tables(path: str, format: str, lines: list[bytes]) -> None:
+    """Refuse lines of equally many columns between tabs, which no suffix calls a table or tokens."""
+    tabs = {line.count(b"\t") for line in lines}
+    if format == "vw" or len(tabs) != 1 or min(tabs) < 2 or (format == "svmlight" and b":" in lines[0]):
+        return
+    raise in_file(
+        path,
+        None,
+        f"each line has {min(tabs) + 1} columns between tabs, as a table has, and no suffix tells; "
+        "expected a format: tsv (with --no-header where there are no names), criteo, tokens or svmlight",
+    )
 
 
 def _format_of_line(line: bytes) -> str:

@@ -29,6 +29,7 @@ from chromatic.data.needed import bytes_of_blocks, checked_extent
 from chromatic.data.packing import arrays_of, batch_of, indptr_of
 from chromatic.data.reader import Reader
 from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.data.vocabulary import Vocabulary, check_limits, of_counts
 from chromatic.errors import InputError
@@ -36,7 +37,7 @@ from chromatic.parameters import DEFAULTS
 
 log = logging.getLogger("chromatic")
 
-VERSION = 1  # of the file of batches
+VERSION = 2  # of the file of batches
 HEAD = 1 << 16  # bytes of a file that must be the same
 
 
@@ -45,8 +46,15 @@ class StoredBatches:
     """Batches in a file, in their order."""
 
     blocks: Blocks
-    numeric_names: tuple[bytes, ...]
-    field_names: tuple[bytes, ...]
+    schema: Schema | None = None
+
+    @property
+    def numeric_names(self) -> tuple[bytes, ...]:
+        return () if self.schema is None else self.schema.numeric_names
+
+    @property
+    def field_names(self) -> tuple[bytes, ...]:
+        return () if self.schema is None else self.schema.field_names
 
     def __iter__(self) -> Iterator[Batch]:
         for i in range(len(self.blocks)):
@@ -62,6 +70,7 @@ class StoredBatches:
                 skipped_lines=facts["skipped"],
                 ignored=facts["ignored"],
                 missing=facts["missing"],
+                schema=self.schema,
             )
 
     @property
@@ -235,21 +244,24 @@ def parse(reader: Reader, paths: list[str], folder: Path) -> StoredBatches:
 
     Standard input and other pipes are read once, and never found again.
     """
-    reading = [reader.format, reader.features, reader.label, reader.on_bad_line]
-    asked = [VERSION, [os.path.abspath(path) for path in paths], reading]
+    reading = [reader.format, reader.features, reader.label, reader.label_unread, reader.on_bad_line]
+    reading += [reader.categorical, reader.delimiter, reader.header]
+    known = None if reader.schema is None else reader.schema.facts()
+    asked = [VERSION, [os.path.abspath(path) for path in paths], reading, known]
     place = folder / hashlib.blake2b(json.dumps(asked).encode(), digest_size=12).hexdigest()
     files = None if any(map(is_stream, paths)) else [_facts_of(path) for path in paths]
     cached = _reuse(place, files) if files is not None else None
     if cached is not None and (reader.memory is None or _fits(cached, reader.memory, reader.threads)):
         log.info("the rows of %s are taken from the cache, %s", ", ".join(paths), place)
+        if cached.schema is not None:
+            cached.schema.tell()
         return cached
     with scratch_folder(folder) as scratch:
         stored = store(reader.stream(paths), scratch / "batches")
         facts = {
             "files": files,
             "size": os.path.getsize(scratch / "batches"),
-            "numeric_names": [name.hex() for name in stored.numeric_names],
-            "field_names": [name.hex() for name in stored.field_names],
+            "schema": None if stored.schema is None else stored.schema.facts(),
             "blocks": stored.blocks.index,
         }
         if files is not None:
@@ -279,8 +291,8 @@ def _reuse(place: Path, files: list[Any]) -> StoredBatches | None:
         facts = json.loads((place / "index.json").read_bytes())
         if facts["files"] != files or facts["size"] != os.path.getsize(place / "batches"):
             return None
-        names = (tuple(map(bytes.fromhex, facts[key])) for key in ("numeric_names", "field_names"))
-        return StoredBatches(Blocks(place / "batches", facts["blocks"]), *names)
+        schema = None if facts["schema"] is None else Schema.of_facts(facts["schema"])
+        return StoredBatches(Blocks(place / "batches", facts["blocks"]), schema)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -288,10 +300,9 @@ def _reuse(place: Path, files: list[Any]) -> StoredBatches | None:
 def store(batches: Iterable[Batch], path: Path) -> StoredBatches:
     """Write batches to a file, one by one."""
     blocks = Blocks(path)
-    numeric_names: tuple[bytes, ...] = ()
-    field_names: tuple[bytes, ...] = ()
+    schema: Schema | None = None
     for batch in batches:
-        numeric_names, field_names = batch.numeric_names, batch.field_names
+        schema = batch.schema
         blocks.append(
             arrays_of(batch),
             rows=batch.n_rows,
@@ -302,7 +313,7 @@ def store(batches: Iterable[Batch], path: Path) -> StoredBatches:
             ignored=batch.ignored,
             missing=batch.missing,
         )
-    return StoredBatches(blocks, numeric_names, field_names)
+    return StoredBatches(blocks, schema)
 
 
 def _fits(batches: StoredBatches, memory: Limit, threads: int) -> bool:
@@ -338,7 +349,8 @@ def _learn(
         numeric_names=batches.numeric_names,
         **options,
     )
-    return replace(vocabulary, bins=bins, field_names=batches.field_names if keep_fields else ())
+    field_names = batches.field_names if keep_fields else ()
+    return replace(vocabulary, bins=bins, field_names=field_names, schema=batches.schema)
 
 
 def code(

@@ -18,6 +18,7 @@ from chromatic.data.counting import Counted, Extent, by_descending_count, count,
 from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, mix_integers
 from chromatic.data.names import Names, integers_of_spans
 from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.errors import InputError
 from chromatic.parameters import DEFAULTS, Settings
@@ -50,6 +51,7 @@ class Vocabulary:
     bins: ValueBins | None = None  # where each value of a sparse feature is a feature of its own
     unused_keys: npt.NDArray[Any] = field(default_factory=lambda: np.empty(0, np.uint32))
     unused_names: tuple[bytes, ...] = ()  # of all unused dense columns, the numeric ones first
+    schema: Schema | None = None  # what the columns of a table are; None: there was none
 
     def __len__(self) -> int:
         """The number of sparse features."""
@@ -199,7 +201,12 @@ def learn(
         numeric_names=batches[0].numeric_names,
         threads=threads,
     )
-    vocabulary = replace(vocabulary, bins=bins, field_names=batches[0].field_names if keep_fields else ())
+    vocabulary = replace(
+        vocabulary,
+        bins=bins,
+        field_names=batches[0].field_names if keep_fields else (),
+        schema=batches[0].schema,
+    )
     slot_of = np.full(len(counted.counts), MISSING, np.uint32)
     slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
     slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)

@@ -197,7 +197,8 @@ class Split(AnySplit[Pair]):
         """Read two data sets, the second by the vocabulary of the first."""
         reader = Reader() if reader is None else reader
         limits = {"dense_threshold": dense_threshold, "min_count": min_count}
-        return cls.of(reader.batches(train), reader.batches(test), limits, reader.threads)
+        batches = reader.batches(train)
+        return cls.of(batches, reader.like(batches).batches(test), limits, reader.threads)
 
     @classmethod
     def of(cls, train: list[Batch], test: list[Batch], limits: dict[str, Any], threads: int) -> Split:

@@ -290,7 +290,8 @@ def _read(
     if not isinstance(validation, tuple) or len(validation) != 2:
         raise InputError(f"validation is {validation!r}; expected random, last, or a tuple of X and y")
     more, y_more = validation
-    others, _ = reader._read(more, input, fitting=False)
+    by = reader._reader(input, labels_apart=y is not None).like(batches)
+    others, _ = reader._read(more, input, by, fitting=False)
     if (y is None) != (y_more is None):
         raise InputError("one of y and validation's y is None; expected both, or none of them")
     parts = [batches, others] if y is None else _labelled([batches, others], [y, y_more])

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from chromatic.data.batch import Batch
-from chromatic.data.tables import batch_of_table
+from chromatic.data.cells import batch_of_table
 from chromatic.errors import InputError
 from chromatic.fitting.labels import LabelFacts
 

@@ -28,7 +28,7 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.fitting.fit import learn
 from chromatic.model import Input
 from chromatic.model import Model as FittedModel
-from chromatic.parameters import SHARED, Parameter, Settings
+from chromatic.parameters import ON_SPARK, Parameter, Settings
 from chromatic.registry import encoding_class
 from chromatic.spark import files
 from chromatic.spark.coding import Numbering
@@ -57,7 +57,7 @@ def _of_table(parameter: Parameter) -> Param[Any]:
 
 
 # Spark looks for Params among the attributes of a class.
-_TableParams: Any = type("_TableParams", (Params,), {one.spark: _of_table(one) for one in SHARED})
+_TableParams: Any = type("_TableParams", (Params,), {one.spark: _of_table(one) for one in ON_SPARK})
 
 
 class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  # type: ignore[misc]
@@ -83,7 +83,7 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             outputCol="columns",
             driverMemoryInMB=8192,
             broadcastInMB=1024,
-            **{one.spark: one.default for one in SHARED if one.default is not None},
+            **{one.spark: one.default for one in ON_SPARK if one.default is not None},
         )
 
     def setParams(self, **given: Any) -> Self:
@@ -111,7 +111,7 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
 
     @property
     def _settings(self) -> Settings:
-        return Settings(**{one.name: self._get(one.spark) for one in SHARED})
+        return Settings(**{one.name: self._get(one.spark) for one in ON_SPARK})
 
     @property
     def _place(self) -> Place:
@@ -308,11 +308,11 @@ class _ModelReader(MLReader[ChromaticModel]):
 def _of_file(read: FittedModel) -> ChromaticModel:
     """Return a model with the parameters of its file; columns have their default names."""
     model = ChromaticModel(read.encoding)
-    kept = {one.spark: read.parameters.get(one.python) for one in SHARED}
+    kept = {one.spark: read.parameters.get(one.python) for one in ON_SPARK}
     return model._set(**{name: value for name, value in kept.items() if value is not None})
 
 
 def params_of(settings: Settings) -> dict[str, Any]:
     """Return settings by their names in Spark; those that are None stay unset."""
-    given = {one.spark: getattr(settings, one.name) for one in SHARED}
+    given = {one.spark: getattr(settings, one.name) for one in ON_SPARK}
     return {name: value for name, value in given.items() if value is not None}
