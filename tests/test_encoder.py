@@ -24,6 +24,7 @@ ENCODERS = [
     ChromaticEncoder(dense_threshold=2, min_gain=0.0, smoothing=0.1),
     ChromaticEncoder(leakage="none", dense_threshold=2),
     ChromaticEncoder(encoding="target", dense_threshold=2, leakage="none"),
+    ChromaticEncoder(target_type="numbers", dense_threshold=2, leakage="none"),
     ChromaticEncoder(encoding="frequency", dense_threshold=2),
     ChromaticEncoder(encoding="identity", dense_threshold=2),
     FrequencyEncoder(),
@@ -133,7 +134,7 @@ def test_the_names_of_columns_tell_color_and_bin():
     assert encoder.get_feature_names_out().tolist() == ["color0_bin0", "linear0", "red"]
     assert FrequencyEncoder(3).fit(X).get_feature_names_out().tolist()[2] == "red"
     table = pd.DataFrame({"price": np.arange(500.0), "shop": [f"s{i % 40}" for i in range(500)]})
-    encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7)
+    encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7 + 0.5)
     assert encoder.get_feature_names_out().tolist() == ["color0", "linear0", "price"]
 
 

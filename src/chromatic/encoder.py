@@ -54,6 +54,9 @@ class ChromaticEncoder(ModelView):
     min_edge_count : int or {"auto"}, default=1
         Only pairs of features seen in so many rows need different colors; above 1 the graph of these pairs
         is built; auto takes the number for which the paper's guarantee needs the fewest colors.
+    target_type : {"auto", "binary", "classes", "numbers"}, default="auto"
+        What labels are: binary (two kinds), classes or numbers; auto takes two kinds as binary, texts as
+        classes and fractions as numbers, and asks where whole numbers are of more than two kinds.
     leakage : {"crossfit", "split", "none"}, default="crossfit"
         Which rows give the rates that training rows are encoded by: crossfit (those of the other folds),
         split (some rows estimate, the others train) or none (all rows, their own labels included).
@@ -154,6 +157,7 @@ class ChromaticEncoder(ModelView):
         max_colors: int | str | None = None,
         order: str = "count",
         min_edge_count: int | str = 1,
+        target_type: str = "auto",
         leakage: str = "crossfit",
         folds: int = 5,
         split_rate: int = 1,
@@ -181,6 +185,7 @@ class ChromaticEncoder(ModelView):
         self.max_colors = max_colors
         self.order = order
         self.min_edge_count = min_edge_count
+        self.target_type = target_type
         self.leakage = leakage
         self.folds = folds
         self.split_rate = split_rate

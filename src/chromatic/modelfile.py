@@ -30,7 +30,7 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.errors import in_file
 from chromatic.model import INPUTS, Input, Model
 from chromatic.parameters import kept_in_files
-from chromatic.registry import ENCODINGS, encoding_class
+from chromatic.registry import ENCODINGS, OF_OTHER_LABELS, encoding_class
 
 VERSION = 3
 COLORING_FACTS = ("n_colors", "strategy", "palette", "seed", "forced", "conflicts", "lower_bound")
@@ -107,7 +107,9 @@ def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
     vocabulary = _vocabulary(facts["vocabulary"], arrays)
     coloring = _coloring(facts["coloring"], arrays, vocabulary)
     told = facts["encoding"]
-    must(told["kind"] in ENCODINGS, f"an encoding of the kind {told['kind']!r} is unknown")
+    must(
+        told["kind"] in ENCODINGS | OF_OTHER_LABELS, f"an encoding of the kind {told['kind']!r} is unknown"
+    )
     encoding = _with_sums(
         encoding_class(told["kind"]).of_file(vocabulary, coloring, told, arrays), told, arrays
     )

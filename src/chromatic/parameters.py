@@ -19,6 +19,7 @@ Coloring = Literal["balanced", "first-fit", "random", "uniform", "fields"]
 Order = Literal["count", "degree", "largest-first", "smallest-last"]
 Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
+TargetType = Literal["auto", "binary", "classes", "numbers"]
 
 
 def _said(
@@ -166,6 +167,12 @@ class Settings:
         1,
         group="Colors",
         least=1,
+    )
+    target_type: TargetType = _said(
+        "What labels are: binary (two kinds), classes or numbers; auto takes two kinds as binary, texts as "
+        "classes and fractions as numbers, and asks where whole numbers are of more than two kinds.",
+        "auto",
+        group="Labels",
     )
     leakage: Leakage = _said(
         "Which rows give the rates that training rows are encoded by: crossfit (those of the other folds), "

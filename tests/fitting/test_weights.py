@@ -177,5 +177,5 @@ def test_a_penalty_is_chosen_on_rows_that_did_not_find_the_weights():
     lists, labels = some_rows(3000)
     coin = np.random.default_rng(3).permutation(labels)
     fold = np.arange(3000, dtype=np.int32) % 5
-    assert solver.choose_strength(weighing(lists, coin, fold=fold)) <= 0.01
-    assert solver.choose_strength(weighing(lists, labels, fold=fold)) >= 0.1
+    assert solver.choose_strength(weighing(lists, coin, fold=fold))[0] <= 0.01
+    assert solver.choose_strength(weighing(lists, labels, fold=fold))[0] >= 0.1

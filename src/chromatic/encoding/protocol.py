@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -41,6 +41,7 @@ class Task:
     binary: bool = False  # whether labels are 0 and 1
     mean: float = 0.0  # of the labels of the rows that estimate
     variance: float = 0.0
+    residual: float = 0.0  # the variance that the linear model leaves of labels that are numbers
     n_linear: int = 0  # linear columns
 
     @property
@@ -114,7 +115,7 @@ class Encoding(ABC):
 
     name: ClassVar[str]  # in model files
     statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
-    numeric_labels: ClassVar[bool] = False  # whether labels may be numbers other than 0 and 1
+    of_numbers: ClassVar[str | None] = None  # the encoding that learns from numbers; None: there is none
     gives_levels: ClassVar[bool] = False  # whether columns hold integers for embeddings
     measure_key: ClassVar[str] = "value"  # what `measure` is called in explanations
     words: ClassVar[Words]
@@ -140,6 +141,11 @@ class Encoding(ABC):
     @abstractmethod
     def learn(cls, task: Task, statistic: Any) -> Self:
         """Learn the encoding from the statistic of all rows; None where it has no statistic."""
+
+    @classmethod
+    def learn_each(cls, tasks: Sequence[Task], statistics: Sequence[Any]) -> list[Self]:
+        """Learn an encoding for each of several classes, against the others, within one budget."""
+        return [cls.learn(task, statistic) for task, statistic in zip(tasks, statistics, strict=True)]
 
     def by_fold(self, task: Task, statistic: Any) -> Tables:
         """Return what each feature becomes in each fold, by the labels of the other folds."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
@@ -120,6 +121,10 @@ class LabelCounts(Statistic):
         out[-1] = self.whole.sum()
         return out
 
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """Which features are in a row that was counted."""
+        return np.asarray(self.totals()[:-1] > 0)
+
     def of_null(self) -> Integers:
         """The counts of the rows without any feature of each color."""
         without: Integers = self.whole.sum() - self.of_colors.sum(axis=1)
@@ -172,6 +177,22 @@ class LabelMoments(Statistic):
         sums = self.of_features, self.of_colors, self.whole
         _add_moments((rows.indptr, rows.codes), labels, fold, (colors, last_row), sums)
 
+    def totals(self) -> Floats:
+        """The sums of each feature over all folds, 3 × features."""
+        return np.asarray(self.of_features.sum(axis=2))
+
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """Which features are in a row that was counted."""
+        return np.asarray(self.totals()[0] > 0)
+
+    def outside(self, fold: int) -> Floats:
+        """The sums of each feature over the other folds; exactly 0 where none of their rows has it."""
+        return np.asarray(np.delete(self.of_features, fold, axis=2).sum(axis=2))
+
+    def of_null(self) -> Floats:
+        """The sums over the rows without any feature of each color, 3 × colors."""
+        return np.asarray((self.whole[:, None] - self.of_colors).sum(axis=2))
+
     def cells(self) -> Floats:
         return np.concatenate((self.of_features, self.of_colors, self.whole[:, None]), axis=1)
 
@@ -216,8 +237,7 @@ def smoothing_of(
     """The pseudo-count of the prior by empirical Bayes; `times` tells how many features have the counts.
 
     Each feature's rate is drawn from a beta distribution with the prior as mean and this weight; the
-    weight that makes the counts likeliest is sought between 0.1 and 1000, by golden section on its
-    logarithm.
+    weight that makes the counts likeliest is sought between 0.1 and 1000.
     """
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
@@ -226,13 +246,37 @@ def smoothing_of(
     c, p = np.divmod(pairs, int(counts.max()) + 1)
 
     weights = weights.astype(np.float64)
+    return _likeliest(lambda a: float(_log_likelihood(c, p, weights, a, prior)))
+
+
+def smoothing_of_means(moments: Floats, mean: float, variance: float) -> float:
+    """The pseudo-count of the mean of numeric labels by empirical Bayes, from 3 × features.
+
+    The labels of a feature's rows are normal around the feature's mean, and these means around that of
+    all labels. The variance within features is pooled; the weight is its ratio to that between them.
+    """
+    rows, sums, squares = moments[:, moments[0] > 0]
+    if not len(rows) or variance <= 0:
+        return 1.0
+    freedom = float(np.maximum(rows - 1.0, 0.0).sum())
+    left = float(np.maximum(squares - sums * sums / rows, 0.0).sum())
+    within = max(left / freedom if freedom > 0 else variance, 1e-9 * variance)
+    off = (sums / rows - mean) ** 2 / within
+
+    def log_likelihood(a: float) -> float:
+        spread = 1.0 / rows + 1.0 / a
+        return -float((np.log(spread) + off / spread).sum())
+
+    return _likeliest(log_likelihood)
+
+
+def _likeliest(log_likelihood: Callable[[float], float]) -> float:
+    """Return the weight within bounds with the largest likelihood, by golden section on its logarithm."""
     low, high = np.log(SMOOTHING_BOUNDS)
     ratio = (np.sqrt(5) - 1) / 2
     while high - low > 1e-4:
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if _log_likelihood(c, p, weights, np.exp(left), prior) > _log_likelihood(
-            c, p, weights, np.exp(right), prior
-        ):
+        if log_likelihood(np.exp(left)) > log_likelihood(np.exp(right)):
             high = right
         else:
             low = left

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +36,20 @@ class Learned:
     task: Task
     statistic: Statistic | None
     weights: Weights | None
+    classes: npt.NDArray[Any] | None  # what labels stand for; None: they are numbers, or were not used
 
 
 def learn(source: Source, settings: Settings) -> Learned:
     """Learn an encoding from the rows of a source: count, color, accumulate, learn."""
     kind: type[Encoding] = encoding_class(settings.encoding)
     uses_labels = kind.statistic is not None
-    two_kinds = uses_labels and _checked_labels(source, kind, settings)
+    binary, classes = True, None
+    if uses_labels:
+        labels = _label_kind(source, kind, settings)
+        if labels == "classes":
+            raise InputError("the labels are of several classes; expected two kinds, or numbers")
+        binary, classes = labels != "numbers", source.settle_labels(labels)
+        kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(source, kind, settings)
     if not source.weighs:
         settings = replace(settings, linear=0)
@@ -57,19 +65,14 @@ def learn(source: Source, settings: Settings) -> Learned:
         if uses_labels:
             own = int(kind.costs_columns(settings))
             n_linear = number_of_columns(settings, task.room, coloring.n_colors, own=own)
-            task = replace(task, binary=two_kinds, n_linear=n_linear)
+            task = replace(task, binary=binary, n_linear=n_linear)
         _check_affordable(kind, task)
         if kind.statistic is not None:
             statistic = source.accumulate(kind, coloring, settings)
         if task.n_linear:
-            weights = source.weigh(settings, binary=two_kinds)
+            weights = source.weigh(settings, binary=binary)
     if statistic is not None:
-        mean, variance = source.label_moments(statistic)
-        if variance <= 0:
-            raise InputError(
-                "the rows that estimate have labels of one kind; expected more rows, or crossfit"
-            )
-        task = replace(task, mean=mean, variance=variance)
+        task = _with_moments(task, source.label_moments(statistic), weights)
     encoding = replace(
         kind.learn(task, statistic),
         sums=kind.sums_collisions(settings),
@@ -77,7 +80,17 @@ def learn(source: Source, settings: Settings) -> Learned:
     )
     log.info("columns: %d, beside the dense ones", encoding.n_sparse_columns)
     warn_without_columns(settings.budget, vocabulary, encoding.n_sparse_columns)
-    return Learned(encoding, task, statistic, weights)
+    return Learned(encoding, task, statistic, weights, classes)
+
+
+def _with_moments(task: Task, moments: tuple[float, float], weights: Weights | None) -> Task:
+    """Return the task with the mean and the variance of the labels, and what a linear model leaves."""
+    mean, variance = moments
+    if variance <= 0:
+        raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
+    left = variance if weights is None or not weights.held_out_loss else weights.held_out_loss
+    residual = min(max(left, 1e-6 * variance), variance)
+    return replace(task, mean=mean, variance=variance, residual=residual)
 
 
 def fit(source: LocalSource, settings: Settings) -> Fitted:
@@ -178,16 +191,15 @@ def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Set
     )
 
 
-def _checked_labels(source: Source, kind: type[Encoding], settings: Settings) -> bool:
-    """Refuse labels that the encoding cannot learn from; return whether they are of two kinds."""
+def _label_kind(source: Source, kind: type[Encoding], settings: Settings) -> str:
+    """Return what the labels are; refuse those that the encoding cannot learn from."""
     facts = source.label_facts()
     if facts is None:
         raise InputError(
             f"the {settings.encoding} encoding requires y to be passed, but the target y is None and the "
             "data has no labels; give y, or name their column"
         )
-    facts.check(kind)
-    return facts.two_kinds
+    return facts.kind(kind, settings)
 
 
 def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> None:

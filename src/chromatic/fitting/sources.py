@@ -29,7 +29,7 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.folds import Folds, folds_of_hashes, number_of_folds, row_hashes, row_sums
-from chromatic.fitting.labels import LabelFacts, as_numbers, facts_of
+from chromatic.fitting.labels import LabelFacts, Labels, checked, facts_of, settled
 from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -47,6 +47,10 @@ class Source(ABC):
     @abstractmethod
     def label_facts(self) -> LabelFacts | None:
         """Look over the labels; None where there are none."""
+
+    @abstractmethod
+    def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
+        """Take the labels as what they are, and return the classes; None where they are numbers."""
 
     @abstractmethod
     def count(self, settings: Settings) -> Vocabulary:
@@ -92,7 +96,8 @@ class LocalSource(Source):
         threads: int | None = None,
     ) -> None:
         self._data = data
-        self._given = None if y is None else as_numbers(y)
+        self._given = None if y is None else checked(y)
+        self._labels: Labels | None = None
         self.threads = thread_count(threads)
         self._is_resolved = False
         self.folds: Folds | None = None
@@ -116,10 +121,8 @@ class LocalSource(Source):
 
     @property
     def labels(self) -> Floats | None:
-        """The labels, 0 and 1 where they are of two kinds."""
-        if self._given is None and self._labels_of_rows is not None:
-            self._given = as_numbers(self._labels_of_rows)
-        return self._given
+        """The labels as they were settled: 0 and 1 where they are of two kinds."""
+        return None if self._labels is None else self._labels.numbers
 
     @property
     def _labels_of_rows(self) -> Floats | None:
@@ -147,14 +150,24 @@ class LocalSource(Source):
             self._data = replace(self.data, rows=rows, vocabulary=chosen.vocabulary)
         return self.data.vocabulary
 
+    @property
+    def _labels_as_given(self) -> npt.NDArray[Any] | None:
+        return self._labels_of_rows if self._given is None else self._given
+
     def label_facts(self) -> LabelFacts | None:
-        if self.labels is None:
+        labels = self._labels_as_given
+        if labels is None:
             return None
-        if self.labels.shape != (self.n_rows,):
+        if labels.shape != (self.n_rows,):
             raise InputError(
-                f"{self.n_rows:,} rows and labels of shape {self.labels.shape}; expected one label a row"
+                f"{self.n_rows:,} rows and labels of shape {labels.shape}; expected one label a row"
             )
-        return facts_of(self.labels, "y" if self._labels_of_rows is None else "the label")
+        return facts_of(labels, "y" if self._labels_of_rows is None else "the label")
+
+    def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
+        assert self._labels_as_given is not None
+        self._labels = settled(self._labels_as_given, kind)
+        return self._labels.classes
 
     def color(self, request: Request) -> Coloring:
         return color(self.rows, request, threads=self.threads)

@@ -35,8 +35,8 @@ Folds = npt.NDArray[np.int32]
 
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
 WORTH = 0.002  # a weaker penalty must predict better by this share; the weaker, the slower are the steps
-MOST_EPOCHS = 30
-TOLERANCE = 0.02  # of what the labels differ from their mean
+MOST_EPOCHS, TOLERANCE = 30, 0.02  # the tolerance is of what the labels differ from their mean
+MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of what is left of them
 UNSETTLED = 0.1  # the same, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
 MOST_ENTRIES = 1 << 22  # of these rows
@@ -52,6 +52,7 @@ class Weights:
     of_dense: Floats
     intercept: float
     strength: float  # C: the inverse of the penalty on the square of the weights
+    held_out_loss: float  # of a row that did not choose the weights: of numbers the squared error
 
 
 class Dense(NamedTuple):
@@ -142,7 +143,7 @@ def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Wei
     `n_several` features may be in several rows; those after them are in one at most, and have no weight
     out of its fold.
     """
-    strength = choose_strength(task)
+    strength, loss = choose_strength(task)
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
     folds = [NO_FOLD, *range(n_folds if n_folds > 1 else 0)]
     by_fold = np.empty((n_several, n_folds if n_folds > 1 else 0), np.float32)
@@ -152,7 +153,14 @@ def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Wei
         by_fold[:, fold] = solution.weights[:n_several]
     of_dense = whole.dense[:-1] * task.dense.factors
     intercept += float(whole.dense[-1] - of_dense @ task.dense.centers)
-    return Weights(whole.weights.astype(np.float32), by_fold, of_dense, intercept, strength)
+    return Weights(
+        of_features=whole.weights.astype(np.float32),
+        by_fold=by_fold,
+        of_dense=of_dense,
+        intercept=intercept,
+        strength=strength,
+        held_out_loss=loss,
+    )
 
 
 def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Solution]:
@@ -170,8 +178,8 @@ def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Sol
     return offset, _solve(task, used, (offset, strength / share), _nothing(task), orders)
 
 
-def choose_strength(task: Weighing) -> float:
-    """Return the C under which the labels of a fifth of the rows are likeliest, the others given.
+def choose_strength(task: Weighing) -> tuple[float, float]:
+    """Return the C under which the labels of a fifth of the rows are likeliest, and their loss.
 
     From the strongest penalty on, each solution is the start of the next; the search ends where held-out
     rows are hardly predicted better than before.
@@ -181,7 +189,7 @@ def choose_strength(task: Weighing) -> float:
     held_out &= sample.fold >= 0
     offset = _offset(sample, used)
     if offset is None or not held_out.any():
-        return STRENGTHS[0]
+        return STRENGTHS[0], 0.0
     solution, best, least, last = _nothing(sample), STRENGTHS[0], math.inf, 0.0
     for strength in STRENGTHS:
         if last:
@@ -194,7 +202,7 @@ def choose_strength(task: Weighing) -> float:
         if loss > least * (1.0 - WORTH):
             break
         best, least, last = strength, loss, strength
-    return best
+    return best, least
 
 
 def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
@@ -242,15 +250,20 @@ def _solve(
     labels = np.sort(task.labels[used])
     spread = float(np.abs(labels - labels.mean()).sum())
     descend = _descend if task.binary else _descend_squares
-    for order in islice(orders, MOST_EPOCHS):
+    most, tolerance = MOST_EPOCHS, TOLERANCE * spread
+    if not task.binary:
+        most = MOST_EPOCHS_OF_NUMBERS
+    for order in islice(orders, most):
         off = descend(task.csr, task.dense, (task.labels, used, order), fixed, start)
-        if off <= TOLERANCE * spread:
+        if not task.binary:  # dual variables come to C times what is left of labels, which may be little
+            tolerance = TOLERANCE_OF_NUMBERS * float(np.abs(start.duals[used]).sum()) / fixed[1]
+        if off <= tolerance:
             return start
     if off > UNSETTLED * spread:
         log.warning(
             "the weights of linear columns are not settled after %d epochs, rows are off by %.2g; they are "
             "used as they are",
-            MOST_EPOCHS,
+            most,
             off / len(labels),
         )
     return start
