@@ -25,6 +25,7 @@ ENCODERS = [
     ChromaticEncoder(leakage="none", dense_threshold=2),
     ChromaticEncoder(encoding="target", dense_threshold=2, leakage="none"),
     ChromaticEncoder(target_type="numbers", dense_threshold=2, leakage="none"),
+    ChromaticEncoder(target_type="classes", dense_threshold=2, leakage="none"),
     ChromaticEncoder(encoding="frequency", dense_threshold=2),
     ChromaticEncoder(encoding="identity", dense_threshold=2),
     FrequencyEncoder(),

@@ -121,7 +121,9 @@ class ChromaticEncoder(ModelView):
     training_rows_ : ndarray
         The numbers of the rows to train on: all of them, but for leakage="split".
     smoothing_ : float or None
-        The pseudo-count that was used.
+        The pseudo-count that was used; None where there was none, or one for each of several classes.
+    classes_ : ndarray
+        The kinds of labels, ascending; not where labels are numbers, or were not used.
     n_features_in_ : int
         The number of columns of the matrix or table that it was fitted on.
     feature_names_in_ : ndarray of str
@@ -232,14 +234,22 @@ class ChromaticEncoder(ModelView):
         tags = super().__sklearn_tags__()
         known = self.encoding in ENCODINGS
         tags.target_tags.required = known and encoding_class(self.encoding).statistic is not None
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # Their whole numbers are labels of several classes, which have to be asked for.
+        tags.classifier_tags = ClassifierTags(multi_class=self.target_type == "classes")
         return tags
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        classes = self._fitted.classes
+        if classes is None:
+            raise AttributeError("there are no classes_: labels are numbers, or were not used")
+        return np.array(classes)
 
     def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
         settings = self._settings()
         with told(self.verbose), self._source(X, y, settings) as (source, input):
             fitted = fit(source, settings)
-            self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains))
+            self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains, fitted.class_labels))
             return fitted.training, len(fitted.training_rows)
 
     @contextlib.contextmanager

@@ -221,7 +221,7 @@ def model_of(fitted: Fitted, reading: Reading) -> Model:
     from chromatic.model import Input, Model
 
     input = Input("files", label=reading.label)
-    return Model(fitted.encoding, fitted.settings.kept, input, fitted.trains)
+    return Model(fitted.encoding, fitted.settings.kept, input, fitted.trains, fitted.class_labels)
 
 
 def save_model(model: Model, path: str) -> None:

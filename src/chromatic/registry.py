@@ -15,7 +15,10 @@ ENCODINGS = {
     "identity": "chromatic.encoding.frequency.IdentityEncoding",
 }
 # What these become where labels are not of two kinds; model files know them.
-OF_OTHER_LABELS = {"means": "chromatic.encoding.means.MeansEncoding"}
+OF_OTHER_LABELS = {
+    "means": "chromatic.encoding.means.MeansEncoding",
+    "classes": "chromatic.encoding.classes.ClassesEncoding",
+}
 
 
 def encoding_class(name: str) -> Any:

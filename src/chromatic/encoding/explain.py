@@ -37,6 +37,9 @@ def explain(encoding: Encoding, column: int) -> dict[str, Any]:
         name = text_of(vocabulary.dense_names[int(column) - n_sparse])
         nothing = {"color": None, measure: None, "rows": None}
         return {"column": int(column), **nothing, "features": [[name, None, None]]}
+    for label, part, first in encoding.of_classes():
+        if column < first + part.n_sparse_columns:
+            return {**explain(part, int(column) - first), "column": int(column), "class": label}
     if column >= encoding.n_own_columns:
         return _explain_linear(encoding, int(column))
     codes = np.flatnonzero(encoding.tables.of_features == column)
@@ -112,6 +115,12 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
             f"the feature {text_of(name)!r} is not among the features of this model; expected one of the "
             "training rows"
         )
+    each = encoding.of_classes()
+    if each:
+        places = [(label, _shifted(locate(part, feature), first)) for label, part, first in each]
+        shared = {key: places[0][1][key] for key in ("feature", "color", "count")}
+        own = {label: {k: v for k, v in place.items() if k not in shared} for label, place in places}
+        return {**shared, "classes": own}
     column = int(encoding.tables.of_features[code])
     place = {
         "feature": text_of(name),
@@ -127,6 +136,12 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
             "weight": float(encoding.linear.weights[code]),
         }
     return place
+
+
+def _shifted(place: dict[str, Any], first: int) -> dict[str, Any]:
+    """Return a place whose columns count from another first one."""
+    columns = {key: place[key] for key in ("column", "linear") if place.get(key) is not None}
+    return place | {key: column + first for key, column in columns.items()}
 
 
 def _place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +42,13 @@ class Task:
     mean: float = 0.0  # of the labels of the rows that estimate
     variance: float = 0.0
     residual: float = 0.0  # the variance that the linear model leaves of labels that are numbers
-    n_linear: int = 0  # linear columns
+    n_linear: int = 0  # linear columns, of each class
+    n_classes: int = 1  # that compete for one budget
 
     @property
     def room(self) -> int:
         """The columns that the budget leaves beside the dense and the linear ones."""
-        return self.settings.budget - len(self.vocabulary.dense_names) - self.n_linear
+        return self.settings.budget - len(self.vocabulary.dense_names) - self.n_linear * self.n_classes
 
 
 def warn_of_unused(budget: int, n_unused: int, n_kept: int) -> None:
@@ -98,6 +99,14 @@ class ColumnFacts:
     features: Integers  # how many the column stands for
     absent: Integers  # the rows among them that have no feature of the color
     strength: Floats  # how much the column tells: a report lists the strongest first
+
+
+class ClassPart(NamedTuple):
+    """The columns of one class against the others."""
+
+    label: str  # what the class is called
+    part: Encoding
+    first: int  # of its columns
 
 
 @dataclass(frozen=True)
@@ -214,6 +223,10 @@ class Encoding(ABC):
         return tables._replace(weights=self.linear.weights[:, None] if weights is None else weights)
 
     # --- columns
+
+    def of_classes(self) -> list[ClassPart]:
+        """Return the parts of an encoding of several classes, in the order of their columns; else none."""
+        return []
 
     @property
     def column_colors(self) -> Integers:

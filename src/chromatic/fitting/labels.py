@@ -22,6 +22,16 @@ class Labels(NamedTuple):
     numbers: Floats  # 0 and 1, the numbers of classes from 0, or the labels themselves
     classes: npt.NDArray[Any] | None  # what the first ones stand for; None: labels are numbers
 
+    @property
+    def each(self) -> list[int | None]:
+        """What is learned: each of several classes by its number, or the labels as they are."""
+        return classes_of(self.classes)
+
+
+def classes_of(classes: npt.NDArray[Any] | None) -> list[int | None]:
+    """Return the numbers of the classes where they are more than two; else None alone."""
+    return [None] if classes is None or len(classes) <= 2 else list(range(len(classes)))
+
 
 @dataclass(frozen=True)
 class LabelFacts:

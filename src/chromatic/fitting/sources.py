@@ -70,14 +70,19 @@ class Source(ABC):
         """Color the features."""
 
     @abstractmethod
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
-        """Sum the statistic of an encoding over the rows, resolved as the encoding resolves them."""
+    def accumulate(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
+    ) -> Statistic:
+        """Sum the statistic of an encoding over the rows, resolved as the encoding resolves them.
 
-    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
+        Of several classes, the labels are whether a row is of one of them.
+        """
+
+    def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
         """Find the weights of features in a linear model over all of them."""
         raise NotImplementedError
 
-    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
+    def label_moments(self, statistic: Statistic, of_class: int | None = None) -> tuple[float, float]:
         """Return the mean and the variance of the labels of the rows that estimate."""
         return statistic.label_moments()
 
@@ -124,6 +129,11 @@ class LocalSource(Source):
         """The labels as they were settled: 0 and 1 where they are of two kinds."""
         return None if self._labels is None else self._labels.numbers
 
+    def _labels_of(self, of_class: int | None) -> Floats:
+        """Return the labels, or whether each row is of a class."""
+        assert self.labels is not None
+        return self.labels if of_class is None else (self.labels == of_class).astype(np.float64)
+
     @property
     def _labels_of_rows(self) -> Floats | None:
         return self.rows.labels
@@ -141,9 +151,11 @@ class LocalSource(Source):
         return self.data.vocabulary
 
     def choose_dense(self, settings: Settings) -> Vocabulary:
-        assert self.labels is not None
+        assert self._labels is not None
         sizes = {"budget": settings.budget, "min_count": settings.min_count}
-        chosen = chosen_for(self.data.vocabulary, self.rows, self.labels, **sizes)
+        chosen = chosen_for(
+            self.data.vocabulary, self.rows, [self._labels_of(one) for one in self._labels.each], **sizes
+        )
         if chosen is not None:
             log.info("dense features: %d became sparse, for want of room", len(chosen.binned))
             rows: Any = chosen.recode(self.rows)
@@ -172,20 +184,24 @@ class LocalSource(Source):
     def color(self, request: Request) -> Coloring:
         return color(self.rows, request, threads=self.threads)
 
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
-        assert self.labels is not None and kind.statistic is not None
-        self.folds = self._folds(settings)
+    def accumulate(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
+    ) -> Statistic:
+        assert self._labels is not None and kind.statistic is not None
+        if self.folds is None:
+            self.folds = self._folds(settings)
         extent = self._extent(number_of_folds(settings), coloring.n_colors)
         if isinstance(self.rows, StoredRows):
-            self.rows.memory.check(kind.statistic.bytes_needed(extent), "counting labels")
-        sums = kind.statistic.zeros(extent)
+            needed = len(self._labels.each) * kind.statistic.bytes_needed(extent)
+            self.rows.memory.check(needed, "counting labels")
+        sums, labels = kind.statistic.zeros(extent), self._labels_of(of_class)
         for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
             here = slice(start, start + kept.n_rows)
-            sums.add(kept, self.labels[here], self.folds.of_rows[here], coloring.colors)
+            sums.add(kept, labels[here], self.folds.of_rows[here], coloring.colors)
         return sums
 
-    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
-        assert self.labels is not None and self.folds is not None
+    def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
+        assert self.folds is not None
         extent, rows = self._extent(number_of_folds(settings)), self.rows
         if isinstance(rows, StoredRows):
             what = "finding the weights of linear columns (--linear 0 does without)"
@@ -194,7 +210,7 @@ class LocalSource(Source):
         task = Weighing(
             rows,
             Dense.of(rows),
-            self.labels,
+            self._labels_of(of_class),
             self.folds.of_rows,
             row_sums(rows, self.data.vocabulary.hashes),
             binary=binary,
@@ -221,10 +237,10 @@ class LocalSource(Source):
         hashes = row_hashes(sums, settings.seed, self.threads)
         return Folds(folds_of_hashes(hashes, settings), settings)
 
-    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
-        assert self.labels is not None and self.folds is not None
-        trains = self.folds.trains
-        labels = self.labels if trains is None else self.labels[~trains]
+    def label_moments(self, statistic: Statistic, of_class: int | None = None) -> tuple[float, float]:
+        assert self.folds is not None
+        labels, trains = self._labels_of(of_class), self.folds.trains
+        labels = labels if trains is None else labels[~trains]
         return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
 
     def resolved(self, encoding: Encoding) -> Iterator[tuple[int, Rows]]:

@@ -180,7 +180,9 @@ class SparkSource(Source):
         told: Any = self._coded.agg(*asked).first()
         return int(told["entries"]), int(told["largest"])
 
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
+    def accumulate(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
+    ) -> Statistic:
         assert self._coded is not None
         sums = kind.sums_collisions(settings)
         return accumulate(self._coded, kind, coloring, 1, sums=sums)  # by fold only for training rows
