@@ -82,7 +82,11 @@ NOISE = RANDOM.random(600) < 0.5
 @pytest.mark.parametrize(
     ("encoder", "rows", "message"),
     [
-        (ChromaticEncoder(16, linear=0), TABLE[["item"]], "none of 90 sparse features .* min_gain=0 asks for less"),
+        (
+            ChromaticEncoder(16, linear=0),
+            TABLE[["item"]],
+            "none of 90 sparse features .* min_gain=0 asks for less",
+        ),
         (ChromaticEncoder(16, min_count=99), TABLE[["item"]], "no feature is in min_count rows"),
         (ChromaticEncoder(encoding="target", min_count=99), TABLE[["item"]], "no feature is in min_count"),
         (

@@ -70,7 +70,10 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The columns of the training rows. They do not know the labels of their own rows. An empty
             ndarray where there are no columns.
         """
-        encoded, n_left = self._fit(X, y)
+        return self._training_output(X, *self._fit(X, y))
+
+    def _training_output(self, X: Any, encoded: Encoded, n_left: int) -> Any:
+        """Return the columns of the training rows, `n_left` of which are to train on."""
         if n_left < encoded.n_rows:
             log.warning("some rows estimated: train on the %s of training_rows_ only", f"{n_left:,}")
         return self._output(encoded, X)

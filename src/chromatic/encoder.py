@@ -22,6 +22,7 @@ from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, MemorySource, fit
+from chromatic.fitting.labels import NOTHING_TOLD, OfRows
 from chromatic.fitting.sources import source_of_files
 from chromatic.model import Input, Model
 from chromatic.parameters import PARAMETERS, Settings, kept_in_files, of_paper
@@ -60,8 +61,8 @@ class ChromaticEncoder(ModelView):
     leakage : {"crossfit", "split", "none"}, default="crossfit"
         Which rows give the rates that training rows are encoded by: crossfit (those of the other folds),
         split (some rows estimate, the others train) or none (all rows, their own labels included).
-    folds : int, default=5
-        The number of folds of crossfit.
+    folds : int or {"consecutive"}, default=5
+        The number of folds of crossfit; consecutive makes 5 of neighboring rows, for rows in time order.
     split_rate : int, default=1
         With split, 2**-split_rate of the rows estimate.
     smoothing : float or {"auto"}, default="auto"
@@ -161,7 +162,7 @@ class ChromaticEncoder(ModelView):
         min_edge_count: int | str = 1,
         target_type: str = "auto",
         leakage: str = "crossfit",
-        folds: int = 5,
+        folds: int | str = 5,
         split_rate: int = 1,
         smoothing: float | str = "auto",
         quantizer: str = "optimal",
@@ -245,21 +246,69 @@ class ChromaticEncoder(ModelView):
             raise AttributeError("there are no classes_: labels are numbers, or were not used")
         return np.array(classes)
 
-    def _fit(self, X: Any, y: Any) -> tuple[Encoded, int]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows: a scipy matrix, a list of lists, sets or dicts of features, a table of
+            pandas, polars or Arrow, or the path of a file.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of rows where columns are learned from labels; only their ratios count.
+        groups : array-like of shape (n_rows,), default=None
+            The groups of rows: those of one group share a fold, so that no row is encoded by the labels of
+            its group.
+
+        Returns
+        -------
+        self
+            The fitted encoder.
+        """
+        self._fit(X, y, OfRows(sample_weight, groups))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Learn from rows, and return their columns.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows, as `fit` takes them.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of rows, as `fit` takes them.
+        groups : array-like of shape (n_rows,), default=None
+            The groups of rows, as `fit` takes them.
+
+        Returns
+        -------
+        csr_array or DataFrame of shape (n_rows, n_columns)
+            The columns of the training rows. They do not know the labels of their own rows. An empty
+            ndarray where there are no columns.
+        """
+        return self._training_output(X, *self._fit(X, y, OfRows(sample_weight, groups)))
+
+    def _fit(self, X: Any, y: Any, told_of_rows: OfRows = NOTHING_TOLD) -> tuple[Encoded, int]:
         settings = self._settings()
-        with told(self.verbose), self._source(X, y, settings) as (source, input):
+        with told(self.verbose), self._source(X, y, settings, told_of_rows) as (source, input):
             fitted = fit(source, settings)
             self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains, fitted.class_labels))
             return fitted.training, len(fitted.training_rows)
 
     @contextlib.contextmanager
-    def _source(self, X: Any, y: Any, settings: Settings) -> Iterator[tuple[LocalSource, Input]]:
+    def _source(
+        self, X: Any, y: Any, settings: Settings, told_of_rows: OfRows
+    ) -> Iterator[tuple[LocalSource, Input]]:
         """Open X as training rows."""
         apart, paths = y is not None, paths_of(X)
         labels = _labels(y) if apart and encoding_class(settings.encoding).statistic is not None else None
         if settings.memory is None:
             batches, input = self._read_to_fit(X, labels_apart=apart)
-            yield MemorySource(batches, labels, threads=self.n_jobs), input
+            yield MemorySource(batches, labels, told_of_rows, threads=self.n_jobs), input
             return
         if paths is None:
             raise InputError(
@@ -267,7 +316,7 @@ class ChromaticEncoder(ModelView):
                 "memory=None"
             )
         reader = Reader(n_jobs=self.n_jobs, label=NO_LABEL if apart else None)
-        with source_of_files(reader, paths, settings, labels) as source:
+        with source_of_files(reader, paths, settings, labels, told_of_rows) as source:
             yield source, Input("files", label=reader.label)
 
     def _settings(self) -> Settings:

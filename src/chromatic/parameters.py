@@ -74,7 +74,7 @@ class Parameter:
         """What a value may be, in words.
 
         >>> [one.allowed for one in PARAMETERS if one.name in ("null", "folds", "smoothing", "names")]
-        ['drop or emit', 'a whole number from 1', 'a number from 0 or auto', 'True or False']
+        ['drop or emit', 'a whole number from 1 or consecutive', 'a number from 0 or auto', 'True or False']
         """
         words = list(self.choices)
         if bool in self.kinds:
@@ -180,7 +180,12 @@ class Settings:
         "crossfit",
         group="Labels",
     )
-    folds: int = _said("The number of folds of crossfit.", 5, group="Labels", least=1)
+    folds: int | Literal["consecutive"] = _said(
+        "The number of folds of crossfit; consecutive makes 5 of neighboring rows, for rows in time order.",
+        5,
+        group="Labels",
+        least=1,
+    )
     split_rate: int = _said("With split, 2**-split_rate of the rows estimate.", 1, group="Labels", least=0)
     smoothing: float | Literal["auto"] = _said(
         "The pseudo-count of the overall rate; auto finds it by empirical Bayes.",
@@ -254,7 +259,7 @@ class Settings:
                 "or linear=0"
             )
         check_order(self.order, self.coloring)
-        if self.leakage == "crossfit" and self.folds < 2:
+        if self.leakage == "crossfit" and self.folds != "consecutive" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
             raise InputError(f"split_rate is {self.split_rate}; expected 1 to 32")

@@ -132,7 +132,7 @@ def test_whole_numbers_are_classes_where_one_says_so():
     assert encoder.get_feature_names_out()[0].startswith("0: ")
     assert ChromaticEncoder(64).fit(X, Y == "thai").classes_.tolist() == [False, True]
     with pytest.raises(AttributeError, match="there are no classes_"):
-        ChromaticEncoder(64, target_type="numbers").fit(X, numbers).classes_  # noqa: B018
+        ChromaticEncoder(64, target_type="numbers").fit(X, numbers).classes_
 
 
 def test_the_same_within_a_limit_of_memory_and_for_any_number_of_threads(tmp_path):

@@ -12,10 +12,9 @@ from typing import Any, Self
 from chromatic.coloring import Coloring
 from chromatic.data.checked import CheckedArrays, finite, must
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.codebook import Rated, means_by_fold, rated_moments
-from chromatic.encoding.encoded import Tables
+from chromatic.encoding.codebook import Rated, rated_moments
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Task, Words
-from chromatic.encoding.statistics import LabelMoments, smoothing_of_means
+from chromatic.encoding.statistics import LabelCounts, LabelMoments, smoothing_of_means
 from chromatic.encoding.submodular import SubmodularEncoding
 
 
@@ -35,18 +34,14 @@ class MeansEncoding(SubmodularEncoding):
     )
 
     @classmethod
-    def rated(cls, task: Task, statistic: LabelMoments) -> Rated:  # type: ignore[override]
+    def rated(cls, task: Task, statistic: LabelCounts | LabelMoments) -> Rated:
+        assert isinstance(statistic, LabelMoments)
         smoothing = task.settings.smoothing
         if smoothing == "auto":
             smoothing = smoothing_of_means(statistic.totals(), task.mean, task.variance)
         return rated_moments(
             task.coloring, statistic, task.mean, smoothing=float(smoothing), spread=2.0 * task.residual
         )
-
-    def by_fold(self, task: Task, statistic: LabelMoments) -> Tables:  # type: ignore[override]
-        null_instead = task.settings.unestimated == "null"
-        colors = self.coloring.colors
-        return means_by_fold(self.codebook, colors, statistic, self.columns, null_instead=null_instead)
 
     def column_facts(self) -> ColumnFacts:
         facts = Encoding.column_facts(self)

@@ -23,7 +23,7 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, Summing, Tables, encode, encode_sums
 from chromatic.encoding.information import Information
 from chromatic.encoding.linear import Linear
-from chromatic.encoding.statistics import Statistic
+from chromatic.encoding.statistics import LabelMoments, Statistic
 from chromatic.errors import InputWarning
 from chromatic.parameters import Settings
 
@@ -124,6 +124,7 @@ class Encoding(ABC):
 
     name: ClassVar[str]  # in model files
     statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
+    weighted: ClassVar[type[LabelMoments] | None] = None  # the same for rows with weights
     of_numbers: ClassVar[str | None] = None  # the encoding that learns from numbers; None: there is none
     gives_levels: ClassVar[bool] = False  # whether columns hold integers for embeddings
     measure_key: ClassVar[str] = "value"  # what `measure` is called in explanations

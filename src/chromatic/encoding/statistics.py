@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,8 @@ class Statistic(ABC):
     def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
         """Add rows by the colors of their features; those of a negative fold are left out.
 
-        A row counts once for each of its features, and once for each color that it has a feature of.
+        A row counts once for each of its features, and once for each color that it has a feature of. The
+        statistic of rows with weights takes them too, and counts a row so often.
         """
 
     @abstractmethod
@@ -155,7 +156,7 @@ class LabelCounts(Statistic):
 
 @dataclass(frozen=True)
 class LabelMoments(Statistic):
-    """Rows, and the sums of their labels and of the squares."""
+    """Rows, and the sums of their labels and of the squares; a row counts as often as its weight says."""
 
     measures = "rows", "sum", "squares"
 
@@ -172,10 +173,18 @@ class LabelMoments(Statistic):
     def bytes_needed(extent: Extent) -> int:
         return 100 * extent.n_folds * extent.n_features
 
-    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
+    def add(
+        self,
+        rows: Rows,
+        labels: Floats,
+        fold: npt.NDArray[np.int32],
+        colors: Colors,
+        weights: Floats | None = None,
+    ) -> None:
         last_row = np.full(self.of_colors.shape[1], -1, np.int64)
         sums = self.of_features, self.of_colors, self.whole
-        _add_moments((rows.indptr, rows.codes), labels, fold, (colors, last_row), sums)
+        of_rows = labels, np.empty(0) if weights is None else weights, fold
+        _add_moments((rows.indptr, rows.codes), of_rows, (colors, last_row), sums)
 
     def totals(self) -> Floats:
         """The sums of each feature over all folds, 3 × features."""
@@ -217,8 +226,8 @@ def _shares(rows: Floats) -> Floats:
 
 def chosen_smoothing(
     settings: Settings,
-    positives: Integers,
-    counts: Integers,
+    positives: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
     prior: float,
     times: Integers | None = None,
 ) -> float:
@@ -229,18 +238,23 @@ def chosen_smoothing(
 
 
 def smoothing_of(
-    positives: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    positives: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
     prior: float,
     times: npt.NDArray[np.int64] | None = None,
 ) -> float:
     """The pseudo-count of the prior by empirical Bayes; `times` tells how many features have the counts.
+
+    Counts of rows with weights need not be whole numbers.
 
     Each feature's rate is drawn from a beta distribution with the prior as mean and this weight; the
     weight that makes the counts likeliest is sought between 0.1 and 1000.
     """
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
+    if counts.dtype.kind == "f":
+        ones = np.ones(len(counts))
+        return _likeliest(lambda a: float(_log_likelihood(counts, positives, ones, a, prior)))
     pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
     weights = np.bincount(place, times)
     c, p = np.divmod(pairs, int(counts.max()) + 1)
@@ -335,15 +349,17 @@ def _add_folds(several, alone, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_moments(rows, y, fold, coloring, out):  # type: ignore[no-untyped-def]
+def _add_moments(rows, of_rows, coloring, out):  # type: ignore[no-untyped-def]
     indptr, codes = rows
+    y, weights, fold = of_rows
     colors, last_row = coloring
     of_features, of_colors, whole = out
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
             continue
-        moments = 1.0, y[row], y[row] * y[row]
+        weight = weights[row] if len(weights) else 1.0
+        moments = weight, weight * y[row], weight * y[row] * y[row]
         for m in range(3):
             whole[m, f] += moments[m]
         for i in range(indptr[row], indptr[row + 1]):

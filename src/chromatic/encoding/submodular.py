@@ -18,13 +18,15 @@ from chromatic.encoding.codebook import (
     columns_by_fold,
     columns_of,
     cut,
+    means_by_fold,
     merged,
     rated_counts,
+    rated_moments,
 )
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
-from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
+from chromatic.encoding.statistics import LabelCounts, LabelMoments, chosen_smoothing
 from chromatic.parameters import Settings
 
 SUMMED = 32  # colors, where features of a row may share one: few are best, as each has more bins
@@ -36,6 +38,7 @@ class SubmodularEncoding(Encoding):
 
     name = "submodular"
     statistic = LabelCounts
+    weighted = LabelMoments
     of_numbers = "means"
     measure_key = "rate"
     words = Words(
@@ -61,7 +64,7 @@ class SubmodularEncoding(Encoding):
         return settings.null == "emit"
 
     @classmethod
-    def learn(cls, task: Task, statistic: LabelCounts) -> Self:
+    def learn(cls, task: Task, statistic: LabelCounts | LabelMoments) -> Self:
         return cls.learn_each([task], [statistic])[0]
 
     @classmethod
@@ -77,8 +80,12 @@ class SubmodularEncoding(Encoding):
         return [cls._of_book(*each) for each in zip(tasks, statistics, books, strict=True)]
 
     @classmethod
-    def rated(cls, task: Task, statistic: LabelCounts) -> Rated:
+    def rated(cls, task: Task, statistic: LabelCounts | LabelMoments) -> Rated:
         """Return the smoothed rate of each feature, and of the rows without any of a color."""
+        if isinstance(statistic, LabelMoments):
+            rows, positives, _ = statistic.totals()
+            smoothing = chosen_smoothing(task.settings, positives, rows, task.mean)
+            return rated_moments(task.coloring, statistic, task.mean, smoothing=smoothing)
         totals = statistic.totals()
         categories = merged(task.coloring, totals)
         counts = categories.positives, categories.rows
@@ -86,7 +93,7 @@ class SubmodularEncoding(Encoding):
         return rated_counts(task.coloring, totals, statistic.of_null(), categories, smoothing=smoothing)
 
     @classmethod
-    def _of_book(cls, task: Task, statistic: LabelCounts, codebook: Codebook) -> Self:
+    def _of_book(cls, task: Task, statistic: LabelCounts | LabelMoments, codebook: Codebook) -> Self:
         colors, settings = task.coloring.colors, task.settings
         columns = columns_of(codebook, colors, codebook.rates)
         if settings.unestimated == "null":
@@ -94,10 +101,12 @@ class SubmodularEncoding(Encoding):
             columns = np.where(statistic.seen(), columns, of_null[colors])
         return cls(task.vocabulary, task.coloring, codebook, columns, settings.null)
 
-    def by_fold(self, task: Task, statistic: LabelCounts) -> Tables:
+    def by_fold(self, task: Task, statistic: LabelCounts | LabelMoments) -> Tables:
+        fixed = self.codebook, self.coloring.colors
         null_instead = task.settings.unestimated == "null"
-        colors = self.coloring.colors
-        return columns_by_fold(self.codebook, colors, statistic, self.columns, null_instead=null_instead)
+        if isinstance(statistic, LabelMoments):
+            return means_by_fold(*fixed, statistic, self.columns, null_instead=null_instead)
+        return columns_by_fold(*fixed, statistic, self.columns, null_instead=null_instead)
 
     @property
     def n_own_columns(self) -> int:

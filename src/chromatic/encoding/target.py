@@ -26,7 +26,7 @@ class TargetEncoding(ValueEncoding):
     """How the label behaves where a feature is."""
 
     name = "target"
-    statistic = LabelMoments
+    statistic = weighted = LabelMoments
     of_numbers = "target"
     words = Words(
         columns="A column is a color. A row has in it the value of its feature of that color, 0 without "
@@ -43,8 +43,9 @@ class TargetEncoding(ValueEncoding):
         weight = None
         if task.binary or task.settings.smoothing != "auto":
             rows, sums, _ = statistic.totals()
-            positives, counts = sums.astype(np.int64), rows.astype(np.int64)
-            weight = chosen_smoothing(task.settings, positives, counts, task.mean)
+            if (rows == np.floor(rows)).all():  # else they have weights
+                rows, sums = rows.astype(np.int64), sums.astype(np.int64)
+            weight = chosen_smoothing(task.settings, sums, rows, task.mean)
         if weight == 0 and task.settings.leakage == "none":
             values = _means(task, statistic.totals(), weight)
         else:
@@ -102,7 +103,7 @@ def _means(task: Task, moments: Floats, weight: float | None, share: float = 1.0
     Without a weight, it is scikit-learn's ratio: the variance within the rows over that of all labels.
     """
     rows, sums, squares = moments
-    some = np.maximum(rows, 1.0)
+    some = np.where(rows > 0, rows, 1.0)
     if weight is None:
         within = np.maximum(squares / some - (sums / some) ** 2, 0.0)
         weights = within / task.variance if task.variance > 0 else np.ones_like(within)

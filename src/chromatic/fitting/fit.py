@@ -22,7 +22,8 @@ from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_wit
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.labels import classes_of
-from chromatic.fitting.sources import LocalSource, Source
+from chromatic.fitting.source import Source
+from chromatic.fitting.sources import LocalSource
 from chromatic.fitting.weights import Weights
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -79,6 +80,10 @@ def learn(source: Source, settings: Settings) -> Learned:
         binary, classes = labels != "numbers", source.settle_labels(labels)
         kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(source, kind, settings)
+    if source.has_weights and uses_labels and kind.weighted is None:
+        raise InputError(
+            f"rows have weights and the {settings.encoding} encoding takes none; expected none"
+        )
     if not source.weighs:
         settings = replace(settings, linear=0)
     vocabulary, each = source.count(settings), classes_of(classes)

@@ -16,6 +16,16 @@ from chromatic.parameters import Settings
 Floats = npt.NDArray[np.float64]
 
 
+class OfRows(NamedTuple):
+    """What is told of rows beside their labels, each an array of one element a row, or None."""
+
+    weights: Any = None
+    groups: Any = None  # rows of one group share a fold
+
+
+NOTHING_TOLD = OfRows()
+
+
 class Labels(NamedTuple):
     """Labels as a fit takes them."""
 
@@ -165,3 +175,32 @@ def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if ((labels == ends[0]) | (labels == ends[-1])).all():
             return ends
     return np.unique(labels)
+
+
+def checked_weights(weights: Any, n_rows: int) -> Floats:
+    """Return the weights of rows, scaled: the mean of those that are not 0 is 1."""
+    given = np.asarray(weights)
+    if given.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and weights of shape {given.shape}; expected one weight a row")
+    try:
+        numbers = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the weights are of type {given.dtype}; expected numbers from 0") from error
+    for wrong, what in ((~np.isfinite(numbers), "NaN or infinite"), (numbers < 0, "negative")):
+        if wrong.any():
+            raise InputError(
+                f"the weight is {what} in {int(wrong.sum()):,} of {n_rows:,} rows; expected numbers from 0"
+            )
+    if not (numbers > 0).any():
+        raise InputError(f"the weights of all {n_rows:,} rows are zero; expected some above 0")
+    return np.asarray(numbers / numbers[numbers > 0].mean())
+
+
+def moments_of(labels: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Return the mean and the variance of labels, 0 where there are none."""
+    if weights is None:
+        return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
+    if not (weights > 0).any():
+        return 0.0, 0.0
+    mean = float(np.average(labels, weights=weights))
+    return mean, float(np.average((labels - mean) ** 2, weights=weights))

@@ -82,6 +82,11 @@ class SparkSource(Source):
             raise InputError(
                 "values is 'distinct', which Spark does not serve; expected 'elide', or a local fit"
             )
+        if settings.leakage == "crossfit" and settings.folds == "consecutive":
+            raise InputError(
+                "folds is 'consecutive' and the rows of a frame have no order; expected a number of folds, "
+                "or a local fit"
+            )
         check_limits(settings.dense_threshold, settings.min_count)
         n_rows = self.checked.n_rows
         self._vocabulary = learn_vocabulary(self.frame, self.place.features, n_rows, settings)
