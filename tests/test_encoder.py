@@ -24,6 +24,8 @@ ENCODERS = [
     ChromaticEncoder(dense_threshold=2, min_gain=0.0, smoothing=0.1),
     ChromaticEncoder(leakage="none", dense_threshold=2),
     ChromaticEncoder(encoding="target", dense_threshold=2, leakage="none"),
+    ChromaticEncoder(target_type="numbers", dense_threshold=2, leakage="none"),
+    ChromaticEncoder(target_type="classes", dense_threshold=2, leakage="none"),
     ChromaticEncoder(encoding="frequency", dense_threshold=2),
     ChromaticEncoder(encoding="identity", dense_threshold=2),
     FrequencyEncoder(),
@@ -32,7 +34,19 @@ ENCODERS = [
 ]
 
 
-@parametrize_with_checks(ENCODERS)
+REPEATED = "weights do not change which features are frequent, and so their colors; repeated rows do"
+
+
+def failing_by_nature(encoder):
+    """The checks that an encoder cannot pass, with the reason."""
+    if not isinstance(encoder, ChromaticEncoder) or encoder.dense_threshold < 2:
+        return {}
+    if encoder.encoding in ("frequency", "identity"):
+        return {}
+    return {f"check_sample_weight_equivalence_on_{kind}_data": REPEATED for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(ENCODERS, expected_failed_checks=failing_by_nature)
 def test_scikit_learn_s_checks_pass(estimator, check):
     check(estimator)
 
@@ -139,7 +153,7 @@ def test_the_names_of_columns_tell_their_features_and_what_they_hold():
     ]
     assert FrequencyEncoder(3).fit(X).get_feature_names_out().tolist()[2] == "red"
     table = pd.DataFrame({"price": np.arange(500.0), "shop": [f"s{i % 40}" for i in range(500)]})
-    encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7)
+    encoder = ChromaticEncoder(8, encoding="target").fit(table, np.arange(500.0) % 7 + 0.5)
     assert encoder.get_feature_names_out().tolist() == ["shop(target)", "shop(linear)", "price"]
 
 

@@ -21,6 +21,7 @@ from chromatic.data.reader import paths_of
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, MemorySource, fit
+from chromatic.fitting.labels import NOTHING_TOLD, OfRows
 from chromatic.fitting.sources import source_of_files
 from chromatic.model import Input, Model
 from chromatic.parameters import PARAMETERS, Settings, kept_in_files, of_paper
@@ -53,11 +54,14 @@ class ChromaticEncoder(ModelView):
     min_edge_count : int or {"auto"}, default=1
         Only pairs of features seen in so many rows need different colors; above 1 the graph of these pairs
         is built; auto takes the number for which the paper's guarantee needs the fewest colors.
+    target_type : {"auto", "binary", "classes", "numbers"}, default="auto"
+        What labels are: binary (two kinds), classes or numbers; auto takes two kinds as binary, texts as
+        classes and fractions as numbers, and asks where whole numbers are of more than two kinds.
     leakage : {"crossfit", "split", "none"}, default="crossfit"
         Which rows give the rates that training rows are encoded by: crossfit (those of the other folds),
         split (some rows estimate, the others train) or none (all rows, their own labels included).
-    folds : int, default=5
-        The number of folds of crossfit.
+    folds : int or {"consecutive"}, default=5
+        The number of folds of crossfit; consecutive makes 5 of neighboring rows, for rows in time order.
     split_rate : int, default=1
         With split, 2**-split_rate of the rows estimate.
     smoothing : float or {"auto"}, default="auto"
@@ -131,7 +135,9 @@ class ChromaticEncoder(ModelView):
     training_rows_ : ndarray
         The numbers of the rows to train on: all of them, but for leakage="split".
     smoothing_ : float or None
-        The pseudo-count that was used.
+        The pseudo-count that was used; None where there was none, or one for each of several classes.
+    classes_ : ndarray
+        The kinds of labels, ascending; not where labels are numbers, or were not used.
     n_features_in_ : int
         The number of columns of the matrix or table that it was fitted on.
     feature_names_in_ : ndarray of str
@@ -167,8 +173,9 @@ class ChromaticEncoder(ModelView):
         max_colors: int | str | None = None,
         order: str = "count",
         min_edge_count: int | str = 1,
+        target_type: str = "auto",
         leakage: str = "crossfit",
-        folds: int = 5,
+        folds: int | str = 5,
         split_rate: int = 1,
         smoothing: float | str = "auto",
         quantizer: str = "optimal",
@@ -197,6 +204,7 @@ class ChromaticEncoder(ModelView):
         self.budget, self.encoding = budget, encoding
         self.coloring, self.max_colors = coloring, max_colors
         self.order, self.min_edge_count = order, min_edge_count
+        self.target_type = target_type
         self.leakage, self.folds, self.split_rate = leakage, folds, split_rate
         self.smoothing = smoothing
         self.quantizer = quantizer
@@ -241,8 +249,63 @@ class ChromaticEncoder(ModelView):
         tags = super().__sklearn_tags__()
         known = self.encoding in ENCODINGS
         tags.target_tags.required = known and encoding_class(self.encoding).statistic is not None
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # Their whole numbers are labels of several classes, which have to be asked for.
+        tags.classifier_tags = ClassifierTags(multi_class=self.target_type == "classes")
         return tags
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        classes = self._fitted.classes
+        if classes is None:
+            raise AttributeError("there are no classes_: labels are numbers, or were not used")
+        return np.array(classes)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows: a scipy matrix, a list of lists, sets or dicts of features, a table of
+            pandas, polars or Arrow, or the path of a file.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of rows where columns are learned from labels; only their ratios count.
+        groups : array-like of shape (n_rows,), default=None
+            The groups of rows: those of one group share a fold, so that no row is encoded by the labels of
+            its group.
+
+        Returns
+        -------
+        self
+            The fitted encoder.
+        """
+        self._fit(X, y, OfRows(sample_weight, groups))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Learn from rows, and return their columns.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The training rows, as `fit` takes them.
+        y : array-like of shape (n_rows,), default=None
+            The labels, where they are needed and do not come with X.
+        sample_weight : array-like of shape (n_rows,), default=None
+            The weights of rows, as `fit` takes them.
+        groups : array-like of shape (n_rows,), default=None
+            The groups of rows, as `fit` takes them.
+
+        Returns
+        -------
+        csr_array, ndarray or DataFrame of shape (n_rows, n_columns)
+            The columns of the training rows. They do not know the labels of their own rows. An ndarray with
+            `sparse_output=False`, and where there are no columns.
+        """
+        self._check_fit_transform()
+        return self._output(self._fit(X, y, OfRows(sample_weight, groups)), X)
 
     def _check_fit_transform(self) -> None:
         if self.leakage == "split" and self.__sklearn_tags__().target_tags.required:
@@ -252,21 +315,23 @@ class ChromaticEncoder(ModelView):
                 "then transform of the rows training_rows_"
             )
 
-    def _fit(self, X: Any, y: Any) -> Encoded:
+    def _fit(self, X: Any, y: Any, told_of_rows: OfRows = NOTHING_TOLD) -> Encoded:
         settings = self._settings()
-        with told(self.verbose), self._source(X, y, settings) as (source, input):
+        with told(self.verbose), self._source(X, y, settings, told_of_rows) as (source, input):
             fitted = fit(source, settings)
-            self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains))
+            self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains, fitted.class_labels))
             return fitted.training
 
     @contextlib.contextmanager
-    def _source(self, X: Any, y: Any, settings: Settings) -> Iterator[tuple[LocalSource, Input]]:
+    def _source(
+        self, X: Any, y: Any, settings: Settings, told_of_rows: OfRows
+    ) -> Iterator[tuple[LocalSource, Input]]:
         """Open X as training rows."""
         apart, paths = y is not None, paths_of(X)
         labels = _labels(y) if apart and encoding_class(settings.encoding).statistic is not None else None
         if settings.memory is None:
             batches, input = self._read_to_fit(X, labels_apart=apart)
-            yield MemorySource(batches, labels, threads=self.n_jobs), input
+            yield MemorySource(batches, labels, told_of_rows, threads=self.n_jobs), input
             return
         if paths is None:
             raise InputError(
@@ -274,7 +339,7 @@ class ChromaticEncoder(ModelView):
                 "memory=None"
             )
         reader = self._reader(Input(label=self.label), labels_apart=apart)
-        with source_of_files(reader, paths, settings, labels) as source:
+        with source_of_files(reader, paths, settings, labels, told_of_rows) as source:
             yield source, Input("files", label=reader.label)
 
     def _settings(self) -> Settings:

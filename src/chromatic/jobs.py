@@ -219,7 +219,7 @@ def model_of(fitted: Fitted, reading: Reading) -> Model:
 
     input = Input("files", label=reading.label)
     read_as = {"categorical": reading.categorical, "label": reading.label}
-    return Model(fitted.encoding, fitted.settings.kept | read_as, input, fitted.trains)
+    return Model(fitted.encoding, fitted.settings.kept | read_as, input, fitted.trains, fitted.class_labels)
 
 
 def save_model(model: Model, path: str) -> None:

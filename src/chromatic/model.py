@@ -53,6 +53,7 @@ class Model:
     parameters: dict[str, Any] = field(default_factory=dict)  # by their names in Python
     input: Input = field(default_factory=Input)
     trains: npt.NDArray[np.bool_] | None = None  # which rows were left to train on; None: all of them
+    classes: tuple[Any, ...] | None = None  # the kinds of labels, ascending; None: there are none
 
     @property
     def n_columns(self) -> int:

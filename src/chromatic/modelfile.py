@@ -31,7 +31,7 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.errors import in_file
 from chromatic.model import INPUTS, Input, Model
 from chromatic.parameters import kept_in_files
-from chromatic.registry import ENCODINGS, encoding_class
+from chromatic.registry import ENCODINGS, OF_OTHER_LABELS, encoding_class
 
 VERSION = 3
 COLORING_FACTS = ("n_colors", "strategy", "palette", "seed", "forced", "conflicts", "lower_bound")
@@ -46,6 +46,7 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
         "parameters": model.parameters,
         "input": {name: value for name, value in asdict(model.input).items() if name != "columns"},
         "coloring": {name: getattr(coloring, name) for name in COLORING_FACTS},
+        "classes": None if model.classes is None else list(model.classes),
         "encoding": {"kind": encoding.name, "sums": encoding.sums, "linear": None, **encoding.facts()},
     }
     if encoding.linear is not None:
@@ -108,7 +109,9 @@ def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
     vocabulary = _vocabulary(facts["vocabulary"], arrays)
     coloring = _coloring(facts["coloring"], arrays, vocabulary)
     told = facts["encoding"]
-    must(told["kind"] in ENCODINGS, f"an encoding of the kind {told['kind']!r} is unknown")
+    must(
+        told["kind"] in ENCODINGS | OF_OTHER_LABELS, f"an encoding of the kind {told['kind']!r} is unknown"
+    )
     encoding = _with_sums(
         encoding_class(told["kind"]).of_file(vocabulary, coloring, told, arrays), told, arrays
     )
@@ -119,7 +122,18 @@ def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
     input = _input(facts["input"], arrays)
     if input.kind == "matrix":
         _check_columns_of_matrix(vocabulary, input.n_columns or 0)
-    return Model(encoding, kept_in_files(facts["parameters"]), input, trains)
+    return Model(encoding, kept_in_files(facts["parameters"]), input, trains, _classes(facts, encoding))
+
+
+def _classes(facts: dict[str, Any], encoding: Encoding) -> tuple[Any, ...] | None:
+    """Return the classes that labels stand for, which files did not always tell."""
+    told, n_parts = facts.get("classes"), len(encoding.of_classes())
+    if told is None:
+        must(n_parts == 0, "the classes are not told")
+        return None
+    plain = isinstance(told, list) and all(isinstance(one, (str, int, float)) for one in told)
+    must(plain and len(told) == (n_parts or 2), "the classes are not one for each kind of label")
+    return tuple(told)
 
 
 def _with_sums(encoding: Encoding, told: dict[str, Any], arrays: CheckedArrays) -> Encoding:

@@ -21,6 +21,7 @@ Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
 Format = Literal["svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz"]
 READING = "Reading"  # the group of what says how data is read
+TargetType = Literal["auto", "binary", "classes", "numbers"]
 
 
 def _said(
@@ -90,7 +91,7 @@ class Parameter:
         """What a value may be, in words.
 
         >>> [one.allowed for one in PARAMETERS if one.name in ("null", "folds", "smoothing", "names")]
-        ['drop or emit', 'a whole number from 1', 'a number from 0 or auto', 'True or False']
+        ['drop or emit', 'a whole number from 1 or consecutive', 'a number from 0 or auto', 'True or False']
         """
         words = [*self.choices, *(["a list of columns", "a mask"] if list in self.kinds else [])]
         if bool in self.kinds:
@@ -184,13 +185,24 @@ class Settings:
         group="Colors",
         least=1,
     )
+    target_type: TargetType = _said(
+        "What labels are: binary (two kinds), classes or numbers; auto takes two kinds as binary, texts as "
+        "classes and fractions as numbers, and asks where whole numbers are of more than two kinds.",
+        "auto",
+        group="Labels",
+    )
     leakage: Leakage = _said(
         "Which rows give the rates that training rows are encoded by: crossfit (those of the other folds), "
         "split (some rows estimate, the others train) or none (all rows, their own labels included).",
         "crossfit",
         group="Labels",
     )
-    folds: int = _said("The number of folds of crossfit.", 5, group="Labels", least=1)
+    folds: int | Literal["consecutive"] = _said(
+        "The number of folds of crossfit; consecutive makes 5 of neighboring rows, for rows in time order.",
+        5,
+        group="Labels",
+        least=1,
+    )
     split_rate: int = _said("With split, 2**-split_rate of the rows estimate.", 1, group="Labels", least=0)
     smoothing: float | Literal["auto"] = _said(
         "The pseudo-count of the overall rate; auto finds it by empirical Bayes.",
@@ -297,7 +309,7 @@ class Settings:
                 "or linear=0"
             )
         check_order(self.order, self.coloring)
-        if self.leakage == "crossfit" and self.folds < 2:
+        if self.leakage == "crossfit" and self.folds != "consecutive" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
             raise InputError(f"split_rate is {self.split_rate}; expected 1 to 32")

@@ -14,6 +14,11 @@ ENCODINGS = {
     "frequency": "chromatic.encoding.frequency.FrequencyEncoding",
     "identity": "chromatic.encoding.frequency.IdentityEncoding",
 }
+# What these become where labels are not of two kinds; model files know them.
+OF_OTHER_LABELS = {
+    "means": "chromatic.encoding.means.MeansEncoding",
+    "classes": "chromatic.encoding.classes.ClassesEncoding",
+}
 
 
 def encoding_class(name: str) -> Any:
@@ -22,7 +27,8 @@ def encoding_class(name: str) -> Any:
     >>> encoding_class("target").__name__
     'TargetEncoding'
     """
-    if name not in ENCODINGS:
+    known = ENCODINGS | OF_OTHER_LABELS
+    if name not in known:
         raise InputError(f"encoding is {name!r}; expected one of {', '.join(ENCODINGS)}")
-    module, _, attribute = ENCODINGS[name].rpartition(".")
+    module, _, attribute = known[name].rpartition(".")
     return getattr(importlib.import_module(module), attribute)

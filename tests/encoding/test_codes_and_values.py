@@ -46,7 +46,10 @@ def test_target_values_are_smoothed_against_null_and_plain_means_without_smoothi
     values = st.sampled_from([0.0, 1.0] if binary else [0.0, 1.0, 2.5, -4.0])
     labels = np.array(draws.draw(st.lists(values, min_size=len(lists), max_size=len(lists))))
     data, sets = read(lists)
-    settings = Settings(1000, "target", leakage="none", smoothing=smoothing, linear=0)
+    target_type = "numbers" if len(set(labels)) > 2 else "auto"  # whole numbers may be classes
+    settings = Settings(
+        1000, "target", leakage="none", smoothing=smoothing, linear=0, target_type=target_type
+    )
     if len(set(labels)) < 2:
         with pytest.raises(InputError, match="there is only one class"):
             fit(LocalSource(data, labels), settings)
@@ -105,7 +108,6 @@ def test_labels_are_asked_for_where_they_are_needed():
         fit(LocalSource(data, np.zeros(2)), Settings(8))
     with pytest.raises(InputError, match="y is NaN or infinite in 1 of 3 rows"):
         fit(LocalSource(data, np.array([0, 1, np.nan])), Settings(8))
-    with pytest.raises(
-        InputError, match="labels of more than two kinds in 3 rows; expected two, or the target"
-    ):
-        fit(LocalSource(data, np.array([0, 1, 2])), Settings(8))
+    for encoding in ("submodular", "target"):
+        with pytest.raises(InputError, match="0 to 2, in 3 rows; expected target_type='classes' where"):
+            fit(LocalSource(data, np.array([0, 1, 2])), Settings(8, encoding))

@@ -16,14 +16,15 @@ COUNTS, RATES = st.integers(1, 9), st.integers(0, 6)
 
 @st.composite
 def many_groups(draw, counts=COUNTS, rates=RATES):
-    """Variables with groups of rising rates; small numbers, so that ties abound."""
+    """Variables with groups of rising rates, or of rising means; small numbers, so that ties abound."""
     starts, rows, negatives = [0], [], []
+    spread = draw(st.sampled_from([0.0, 0.5, 3.0]))
     for _ in range(draw(st.integers(1, 4))):
         for rate in sorted(draw(st.sets(rates, min_size=1, max_size=6))):
             rows.append(float(draw(counts)))
-            negatives.append(rows[-1] * (1 - rate / 6))
+            negatives.append(rows[-1] * (rate - 2.5 if spread else 1 - rate / 6))
         starts.append(len(rows))
-    return Groups(np.array(starts), np.array(rows), np.array(negatives))
+    return Groups(np.array(starts), np.array(rows), np.array(negatives), spread)
 
 
 @given(many_groups(), st.integers(0, 30))

@@ -239,7 +239,7 @@ def test_the_choice_is_the_twin_s(data, budget):
     dense = np.array(columns, np.float64).T
     rows = rows_of(dense, n_features=len(vocabulary), vocabulary=vocabulary.fingerprint)
     y = np.array(labels, np.float64)
-    chosen = chosen_for(vocabulary, rows, y, budget=budget, min_count=0)
+    chosen = chosen_for(vocabulary, rows, [y], budget=budget, min_count=0)
     numeric = [i < n_numeric for i in range(n_dense)]
     kept, binned = naive.chosen(columns, numeric, labels, budget, n_sparse=int(sparse))
     if chosen is None:

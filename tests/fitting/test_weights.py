@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
+from chromatic.fitting import descent
 from chromatic.fitting import weights as solver
 from chromatic.fitting.folds import row_sums
 from chromatic.fitting.weights import Dense, Weighing, weigh
@@ -39,7 +40,7 @@ def some_rows(n, seed=0, levels=12):
 @given(st.lists(st.integers(0, 100), max_size=30), st.integers(0, 2**64 - 1))
 def test_an_order_is_the_shuffle_of_its_seed(items, seed):
     order = np.array(items, np.int64)
-    solver._shuffle(order, np.uint64(seed))
+    descent.shuffle(order, np.uint64(seed))
     assert order.tolist() == naive.shuffled(items, seed)
 
 
@@ -55,20 +56,22 @@ def test_an_epoch_is_that_of_the_naive_twin(lists, strength, binary, n_dense, da
     values = [0.0, 1.0] if binary else [-1.5, 0.0, 4.0]
     n = len(lists)
     labels = data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    importance = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n))
     task = weighing(lists, labels, dense=n_dense, binary=binary)
+    of_rows = np.array(importance or [])
     sets = [set(codes.tolist()) for codes in np.split(task.rows.codes, task.rows.indptr[1:-1])]
     seen = ((task.rows.dense - task.dense.centers) * task.dense.factors).tolist()
     used, orders = np.arange(n) % 3 != 2, task.orders(by_label=False)
     solution = solver._nothing(task)
     keys = [*range(task.rows.n_features), *(("dense", d) for d in range(n_dense)), None]
     duals, weights = [0.0] * n, dict.fromkeys(keys, 0.0)
-    descend = solver._descend if binary else solver._descend_squares
+    descend = descent.descend if binary else descent.descend_squares
     for _ in range(3):
         order = next(orders)
-        off = descend(task.csr, task.dense, (task.labels, used, order), (0.3, strength), solution)
+        off = descend(task.csr, task.dense, (task.labels, used, order, of_rows), (0.3, strength), solution)
         visited = [int(i) for i in order if used[i]]
         solved = duals, weights
-        options = {"offset": 0.3, "strength": strength, "binary": binary}
+        options = {"offset": 0.3, "strength": strength, "binary": binary, "importance": importance}
         expected = naive.descend(sets, seen, labels, visited, solved, **options)
         assert off == pytest.approx(expected, rel=1e-5, abs=1e-6)
     found = [*solution.weights.tolist(), *solution.dense.tolist()]
@@ -177,8 +180,8 @@ def test_a_penalty_is_chosen_on_rows_that_did_not_find_the_weights():
     lists, labels = some_rows(3000)
     coin = np.random.default_rng(3).permutation(labels)
     fold = np.arange(3000, dtype=np.int32) % 5
-    assert solver.choose_strength(weighing(lists, coin, fold=fold)) <= 0.01
-    assert solver.choose_strength(weighing(lists, labels, fold=fold)) >= 0.1
+    assert solver.choose_strength(weighing(lists, coin, fold=fold))[0] <= 0.01
+    assert solver.choose_strength(weighing(lists, labels, fold=fold))[0] >= 0.1
 
 
 def items(n, certain=1.0):
@@ -190,11 +193,11 @@ def items(n, certain=1.0):
 
 
 def test_a_weak_penalty_is_found_where_stronger_ones_hardly_differ():
-    assert solver.choose_strength(items(2000)) >= 1.0
+    assert solver.choose_strength(items(2000))[0] >= 1.0
 
 
 def test_all_rows_may_want_a_weaker_penalty_than_a_sample(monkeypatch):
     task = items(20_000, certain=0.8)
     monkeypatch.setattr(solver, "MOST_TO_CHOOSE", 2000)
-    chosen = solver.choose_strength(task)
+    chosen, _ = solver.choose_strength(task)
     assert chosen < weigh(task, 5, task.rows.n_features).strength

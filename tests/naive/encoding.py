@@ -18,6 +18,9 @@ def entropy(rows, negatives):
 
 
 def interval(groups, i, j):
+    """What an interval costs: h, or of numbers minus the square of their sum over that of rows."""
+    if groups.spread:
+        return -(sum(groups.negatives[i:j]) ** 2) / (sum(groups.rows[i:j]) * groups.spread)
     return entropy(sum(groups.rows[i:j]), sum(groups.negatives[i:j]))
 
 

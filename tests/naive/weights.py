@@ -15,20 +15,22 @@ def shuffled(items, seed):
     return items
 
 
-def descend(rows, dense, labels, order, solution, *, offset, strength, binary):
+def descend(rows, dense, labels, order, solution, *, offset, strength, binary, importance=None):
     """One epoch; `weights` are those of features by number, of dense columns by ("dense", d), and None's.
 
     Returns by how much the dual variables were off before their steps, over C.
     """
     duals, weights = solution
-    off = 0.0
+    off, whole = 0.0, strength
     for i in order:
+        weight = 1.0 if importance is None else importance[i]
+        strength = whole * weight
         xs = dict.fromkeys(rows[i], 1.0) | {("dense", d): x for d, x in enumerate(dense[i])} | {None: 1.0}
         margin = offset + sum(x * weights[v] for v, x in xs.items())
         length = sum(x * x for x in xs.values())
         if binary:
             sign = 1.0 if labels[i] == 1 else -1.0
-            off += abs(duals[i] / strength - 1 / (1 + math.exp(sign * margin)))
+            off += weight * abs(duals[i] / strength - 1 / (1 + math.exp(sign * margin)))
             low, high = 0.0, strength  # the slope of the dual grows from one end to the other
             for _ in range(200):
                 z = (low + high) / 2
@@ -37,7 +39,7 @@ def descend(rows, dense, labels, order, solution, *, offset, strength, binary):
             step, duals[i] = sign * (z - duals[i]), z
         else:
             lacking = labels[i] - margin - duals[i] / strength
-            off += abs(lacking)
+            off += weight * abs(lacking)
             step = lacking / (length + 1 / strength)
             duals[i] += step
         for v, x in xs.items():

@@ -41,7 +41,9 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
     elif row is not None:
         _show_row(loaded, row, as_json)
     else:
-        coloring, vocabulary, linear = encoding.coloring, encoding.vocabulary, encoding.linear
+        coloring, vocabulary = encoding.coloring, encoding.vocabulary
+        parts = [one.part for one in encoding.of_classes()]
+        linear = [part.linear for part in parts or [encoding] if part.linear is not None]
         figures = {
             "training_rows": vocabulary.n_rows,
             "dense_features": len(vocabulary.dense_names),
@@ -51,11 +53,11 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
             "forced": coloring.forced,
             "collisions": "sum" if encoding.sums else "drop",
             "sparse_columns": encoding.n_sparse_columns,
-            "linear_columns": 0 if linear is None else linear.n_columns,
-            "linear_penalty": None if linear is None else 1 / linear.strength,
+            "linear_columns": sum(one.n_columns for one in linear),
+            "linear_penalty": 1 / linear[0].strength if linear and not parts else None,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
-        terminal.show(figures, as_json)
+        terminal.show(figures | ({"classes": len(parts)} if parts else {}), as_json)
 
 
 def _show_row(model: Any, text: str, as_json: bool) -> None:
@@ -112,8 +114,12 @@ def _show(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         terminal.say_json(facts)
         return
-    features = facts.get("features", [])
-    terminal.show({name: facts[name] for name in facts if name not in ("feature", "features")}, False)
+    features, classes = facts.get("features", []), facts.get("classes", {})
+    others = ("feature", "features", "classes")
+    terminal.show({name: facts[name] for name in facts if name not in others}, False)
+    for label, place in classes.items():
+        told = ", ".join(f"{name} {value}" for name, value in place.items())
+        terminal.say(f"  {label:<24}{told}")
     most = len(features) if "weight" in facts else MOST_FEATURES  # a linear column lists its strongest
     for name, count, rate in features[:most]:
         told = "  dense: its value passes through" if count is None else f"{count:>12,} rows{rate:>10.4f}"

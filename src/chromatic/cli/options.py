@@ -190,7 +190,7 @@ reading = gathered(
     "reading",
     _reading,
     {
-        **{row.name: _flag_of(row) for row in PARAMETERS if row.group == READING},
+        **{row.name: _flag_of(row) for row in SHARED if row.group == READING},
         "features": option(
             "--features",
             words=("auto", "integer", "string"),

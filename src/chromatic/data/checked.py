@@ -21,6 +21,11 @@ class CheckedArrays:
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
 
+    def part(self, prefix: str) -> CheckedArrays:
+        """Return the arrays whose names begin so, without that beginning."""
+        some = {name: array for name, array in self._arrays.items() if name.startswith(prefix)}
+        return CheckedArrays({name.removeprefix(prefix): array for name, array in some.items()})
+
     def take(self, name: str, kind: type[np.generic], length: int | None = None) -> npt.NDArray[Any]:
         """Return an array of this type and, where one is given, this length."""
         array = self._arrays[name]

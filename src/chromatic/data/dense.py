@@ -100,15 +100,20 @@ def has_room(vocabulary: Vocabulary, budget: int) -> bool:
 
 
 def chosen_for(
-    vocabulary: Vocabulary, rows: Rows | StoredRows, labels: Floats, *, budget: int, min_count: int
+    vocabulary: Vocabulary, rows: Rows | StoredRows, labels: list[Floats], *, budget: int, min_count: int
 ) -> Chosen | None:
-    """Return what becomes of the dense columns of rows; None: they pass through, all of them."""
+    """Return what becomes of the dense columns of rows; None: they pass through, all of them.
+
+    Of several `labels`, those of each class against the others, the one that a column tells most of counts.
+    """
     if has_room(vocabulary, budget):
         return None
     facts = DenseFacts.of(rows, len(vocabulary.dense_names))
-    return choose(
-        vocabulary, facts, lambda some: correlations(rows, labels, some), budget=budget, min_count=min_count
-    )
+
+    def telling(some: Integers) -> Floats:
+        return np.asarray(np.max([correlations(rows, one, some) for one in labels], axis=0))
+
+    return choose(vocabulary, facts, telling, budget=budget, min_count=min_count)
 
 
 def choose(

@@ -1,13 +1,15 @@
-"""One-hot columns that keep the most mutual information with a binary label.
+"""One-hot columns that keep the most mutual information with the label.
 
 Per color, the categories are its features and null (no feature of that color in the row). They are put
-in order of their smoothed positive rate and cut into bins, all colors competing for one budget; each
-bin but one is a column.
+in order of their smoothed positive rate, or of the mean of a numeric label, and cut into bins, all colors
+competing for one budget; each bin but one is a column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,7 @@ from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
 from chromatic.encoding.encoded import NO_COLUMN, Tables
 from chromatic.encoding.quantize import Groups, quantize
-from chromatic.encoding.statistics import LOWER_HALF, Integers, LabelCounts, packed
+from chromatic.encoding.statistics import LOWER_HALF, Floats, Integers, LabelCounts, LabelMoments, packed
 
 RARE = 64
 MOST_PLACES = 1 << 22  # of a table of rare categories
@@ -41,6 +43,21 @@ class Codebook:
     null_rates: npt.NDArray[np.float64]
     null_shares: npt.NDArray[np.float64]  # of rows without any feature of the color
     n_columns: int
+    spread: float = 0.0  # twice the residual variance of numbers, whose means are the rates; 0: 0 and 1
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a codebook is cut from: the smoothed rates of features, and of the rows without any."""
+
+    prior: float
+    smoothing: float
+    n_rows: float
+    rates: Floats  # of each feature
+    null_rates: Floats  # of each color
+    null_rows: Floats
+    groups: Groups  # the categories of each color, by rate
+    group_rates: Floats
 
 
 @dataclass(frozen=True)
@@ -80,56 +97,131 @@ def unsmoothed(
     return np.where(rates == prior, np.nan, rates) if smoothing == 0 else np.full(len(rates), np.nan)
 
 
+def smoothed_means(moments: Floats, prior: float, smoothing: float) -> Floats:
+    """The same from rows and the sums of their labels."""
+    below = moments[0] + smoothing
+    means = (moments[1] + smoothing * prior) / np.where(below > 0, below, 1.0)
+    return np.where(below > 0, means, prior)
+
+
 def learn_codebook(
     coloring: Coloring,
     totals: Integers,
     of_null: Integers,
     categories: Categories,
     *,
-    budget: int,
     smoothing: float,
-    quantizer: str = "optimal",
-    null: str = "drop",
-    min_gain: float | None = None,
+    **cutting: Any,
 ) -> Codebook:
-    """Learn columns from packed counts, those of each feature, of all rows last, and of each color's null.
+    """Learn columns from packed counts; what is given by name beside the smoothing is for `cut`."""
+    return cut([rated_counts(coloring, totals, of_null, categories, smoothing=smoothing)], **cutting)[0]
+
+
+def rated_counts(
+    coloring: Coloring, totals: Integers, of_null: Integers, categories: Categories, *, smoothing: float
+) -> Rated:
+    """Return rates from packed counts, those of each feature, of all rows last, and of each color's null.
 
     `categories` are the features, those with the same counts as one.
     """
     n_rows = int(totals[-1] & LOWER_HALF)
     prior = int(totals[-1] >> 32) / n_rows
-    n_colors = coloring.n_colors
     null_rates, null_rows = smoothed(of_null, prior, smoothing), of_null & LOWER_HALF
     groups, group_rates = grouped(
-        np.concatenate((categories.colors, np.arange(n_colors))),
+        np.concatenate((categories.colors, np.arange(coloring.n_colors))),
         np.concatenate(
             (smoothed(packed(categories.positives, categories.rows), prior, smoothing), null_rates)
         ),
         np.concatenate((categories.rows * categories.times, null_rows)),
-        n_colors,
+        coloring.n_colors,
     )
-    extra = n_colors if null == "drop" else 0  # a color's left-out bin costs nothing
-    gain = 0.5 * np.log(n_rows) if min_gain is None else min_gain
+    return Rated(
+        prior=prior,
+        smoothing=smoothing,
+        n_rows=n_rows,
+        rates=smoothed(totals[:-1], prior, smoothing),
+        null_rates=null_rates,
+        null_rows=null_rows.astype(np.float64),
+        groups=groups,
+        group_rates=group_rates,
+    )
+
+
+def rated_moments(
+    coloring: Coloring, moments: LabelMoments, prior: float, *, smoothing: float, spread: float = 0.0
+) -> Rated:
+    """Return rates from sums over rows or, with a `spread`, the means of labels that are numbers."""
+    of_features, of_null = moments.totals(), moments.of_null()
+    rates, null_rates = (smoothed_means(one, prior, smoothing) for one in (of_features, of_null))
+    groups, group_rates = grouped(
+        np.concatenate((coloring.colors, np.arange(coloring.n_colors))),
+        np.concatenate((rates, null_rates)),
+        np.concatenate((of_features[0], of_null[0])),
+        coloring.n_colors,
+        numbers=(prior, spread),
+    )
+    return Rated(
+        prior=prior,
+        smoothing=smoothing,
+        n_rows=float(moments.whole[0].sum()),
+        rates=rates,
+        null_rates=null_rates,
+        null_rows=of_null[0],
+        groups=groups,
+        group_rates=group_rates,
+    )
+
+
+def cut(
+    rated: Sequence[Rated],
+    *,
+    budget: int,
+    quantizer: str = "optimal",
+    null: str = "drop",
+    min_gain: float | None = None,
+) -> list[Codebook]:
+    """Cut the rates of every color into bins; several codebooks compete for one budget."""
+    every = [one.groups for one in rated]
+    counts = np.concatenate([np.diff(groups.starts) for groups in every])
+    groups = Groups(
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate([one.rows for one in every]),
+        np.concatenate([one.negatives for one in every]),
+        every[0].spread,
+    )
+    extra = groups.n_variables if null == "drop" else 0  # a color's left-out bin costs nothing
+    gain = 0.5 * np.log(rated[0].n_rows) if min_gain is None else min_gain
     bins = quantize(groups, budget + extra, quantizer, gain)
-    cuts = _cuts(groups, group_rates, bins.starts, bins.ends)
-    null_bins = bins_of(np.arange(n_colors), null_rates, bins.starts, cuts)
-    columns = np.zeros(bins.n_bins, np.int32)
+    books, variable, group = [], 0, 0
+    for one in rated:
+        starts = bins.starts[variable : variable + one.groups.n_variables + 1]
+        books.append(_book(one, starts - starts[0], bins.ends[starts[0] : starts[-1]] - group, null))
+        variable, group = variable + one.groups.n_variables, group + len(one.groups.rows)
+    return books
+
+
+def _book(rated: Rated, starts: Integers, ends: Integers, null: str) -> Codebook:
+    """Return the codebook of bins that end at these groups, `starts[k]` the first bin of color k."""
+    cuts = _cuts(rated.group_rates, starts, ends)
+    null_bins = bins_of(np.arange(len(starts) - 1), rated.null_rates, starts, cuts)
+    columns = np.zeros(len(ends), np.int32)
     if null == "drop":
         # Where null never occurs, its rate is the prior's, smoothed or not: a row with a feature that
         # training did not have is then like any row.
         columns[null_bins] = NO_COLUMN
     columns[columns == 0] = np.arange(int((columns == 0).sum()))
     return Codebook(
-        prior=prior,
-        smoothing=smoothing,
-        rates=smoothed(totals[:-1], prior, smoothing),
-        bin_starts=bins.starts,
+        prior=rated.prior,
+        smoothing=rated.smoothing,
+        rates=rated.rates,
+        bin_starts=starts,
         cuts=cuts,
         columns=columns,
         null_bins=null_bins,
-        null_rates=null_rates,
-        null_shares=null_rows / n_rows,
+        null_rates=rated.null_rates,
+        null_shares=rated.null_rows / rated.n_rows,
         n_columns=int(columns.max(initial=-1)) + 1,
+        spread=rated.groups.spread,
     )
 
 
@@ -156,14 +248,39 @@ def columns_by_fold(
     those that other rows are encoded by.
     """
     by_fold = np.empty(counted.several.shape, np.int32)
-    nowhere = codebook.columns[codebook.null_bins]
-    if not null_instead:
-        priors = np.full(len(nowhere), codebook.prior)
-        nowhere = columns_of(codebook, np.arange(len(nowhere), dtype=np.int32), priors)
+    nowhere = _nowhere(codebook, null_instead=null_instead)
     bins = codebook.bin_starts, codebook.cuts, codebook.columns
     smoothing = codebook.prior, codebook.smoothing * counted.shares()
     _find_out_of_fold(counted.several, (colors, columns, nowhere), bins, smoothing, by_fold)
     return Tables(by_fold, alone=nowhere[colors[len(by_fold) :]])
+
+
+def means_by_fold(
+    codebook: Codebook,
+    colors: npt.NDArray[np.int32],
+    moments: LabelMoments,
+    columns: npt.NDArray[np.int32],
+    *,
+    null_instead: bool = False,
+) -> Tables:
+    """Return the same as `columns_by_fold` from sums over rows: of numbers, or of rows with weights."""
+    by_fold = np.empty(moments.of_features.shape[1:], np.int32)
+    nowhere = _nowhere(codebook, null_instead=null_instead)[colors]
+    for fold, share in enumerate(moments.shares()):
+        others = moments.outside(fold)
+        rates = smoothed_means(others, codebook.prior, codebook.smoothing * share)
+        there = columns_of(codebook, colors, rates)
+        here = moments.of_features[0, :, fold] > 0
+        by_fold[:, fold] = np.where(here, np.where(others[0] > 0, there, nowhere), columns)
+    return Tables(by_fold)
+
+
+def _nowhere(codebook: Codebook, *, null_instead: bool) -> npt.NDArray[np.int32]:
+    """Return, by color, the column of a feature that no row estimates: the prior's, or null's."""
+    if null_instead:
+        return codebook.columns[codebook.null_bins]
+    n_colors = len(codebook.null_bins)
+    return columns_of(codebook, np.arange(n_colors, dtype=np.int32), np.full(n_colors, codebook.prior))
 
 
 def bins_of(
@@ -201,25 +318,27 @@ def merged(coloring: Coloring, totals: Integers) -> Categories:
 def grouped(
     colors: npt.NDArray[np.int64],
     rates: npt.NDArray[np.float64],
-    counts: npt.NDArray[np.int64],
+    counts: npt.NDArray[Any],
     n_colors: int,
+    *,
+    numbers: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[Groups, npt.NDArray[np.float64]]:
-    """Categories of one color and of equal rate are one: no cut between them can tell more."""
+    """Categories of one color and of equal rate are one: no cut between them can tell more.
+
+    `numbers` are the mean and the spread of labels that are numbers.
+    """
     order = np.lexsort((rates, colors))
     colors, rates, counts = colors[order], rates[order], counts[order]
     new = np.concatenate(([True], (colors[1:] != colors[:-1]) | (rates[1:] != rates[:-1])))[: len(colors)]
     first = np.flatnonzero(new)
     rows = np.add.reduceat(counts.astype(np.float64), first) if len(first) else np.empty(0)
     starts = np.concatenate(([0], np.cumsum(np.bincount(colors[first], minlength=n_colors))))
-    return Groups(starts, rows, rows * (1.0 - rates[first])), rates[first]
+    mean, spread = numbers
+    of_rows = rates[first] - mean if spread else 1.0 - rates[first]
+    return Groups(starts, rows, rows * of_rows, spread), rates[first]
 
 
-def _cuts(
-    groups: Groups,
-    rates: npt.NDArray[np.float64],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
+def _cuts(rates: Floats, starts: Integers, ends: Integers) -> Floats:
     """Midpoints between the rates of neighboring groups."""
     cuts = np.full(len(ends), np.inf)
     inner = np.ones(len(ends), np.bool_)

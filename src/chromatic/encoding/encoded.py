@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ class Tables(NamedTuple):
     values: npt.NDArray[Any] | None = None  # None: every column holds 1
     alone: npt.NDArray[np.int32] | None = None  # the columns of the features after these, in any fold
     weights: npt.NDArray[np.float32] | None = None  # in linear columns, which come after the others
+    of_classes: tuple[Tables, ...] = ()  # those of several classes, in the place of what stands above
 
     @property
     def of_features(self) -> npt.NDArray[np.int32]:
@@ -161,6 +162,21 @@ def joined(pieces: list[Encoded]) -> Encoded:
         pieces[0].n_sparse_columns,
         np.concatenate([piece.dense for piece in pieces]),
     )
+
+
+def side_by_side(pieces: Sequence[Encoded]) -> Encoded:
+    """The same rows with the columns of one piece after those of another."""
+    indptr = np.sum([piece.indptr for piece in pieces], axis=0)
+    columns, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
+    at, first = indptr[:-1].copy(), 0  # where the entries of a piece go, and its first column
+    for piece in pieces:
+        lengths = np.diff(piece.indptr)
+        places = np.repeat(at - piece.indptr[:-1], lengths) + np.arange(piece.indptr[-1])
+        columns[places] = piece.columns + np.int32(first)
+        values[places] = 1.0 if piece.values is None else piece.values
+        at, first = at + lengths, first + piece.n_sparse_columns
+    without = all(piece.values is None for piece in pieces)
+    return Encoded(indptr, columns, None if without else values, first, pieces[0].dense)
 
 
 class Summing(NamedTuple):

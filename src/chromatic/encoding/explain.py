@@ -37,6 +37,9 @@ def explain(encoding: Encoding, column: int | str, names: list[str] | None = Non
         feature = text_of(encoding.vocabulary.dense_names[number - encoding.n_sparse_columns])
         nothing = {"color": None, encoding.measure_key: None, "rows": None}
         return {**told, **nothing, "features": [[feature, None, None]]}
+    for label, part, first in encoding.of_classes():
+        if number < first + part.n_sparse_columns:
+            return {**explain(part, number - first), **told, "class": label}
     if number >= encoding.n_own_columns:
         return {**told, **_of_linear(encoding, number - encoding.n_own_columns)}
     return {**told, **_of_own(encoding, number)}
@@ -129,6 +132,12 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
             f"the feature {text_of(name)!r} is not among the features of this model; expected one of the "
             "training rows"
         )
+    each = encoding.of_classes()
+    if each:
+        places = [(label, _shifted(locate(part, feature), first)) for label, part, first in each]
+        shared = {key: places[0][1][key] for key in ("feature", "color", "count")}
+        own = {label: {k: v for k, v in place.items() if k not in shared} for label, place in places}
+        return {**shared, "classes": own}
     return {"feature": text_of(name), **places_of(encoding, np.array([code]))[0]}
 
 
@@ -148,6 +157,12 @@ def places_of(encoding: Encoding, codes: npt.NDArray[np.int64]) -> list[dict[str
         told["linear"] = (encoding.n_own_columns + encoding.linear.columns_of(colors)).tolist()
         told["weight"] = encoding.linear.weights[codes].tolist()
     return [dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)]
+
+
+def _shifted(place: dict[str, Any], first: int) -> dict[str, Any]:
+    """Return a place whose columns count from another first one."""
+    columns = {key: place[key] for key in ("column", "linear") if place.get(key) is not None}
+    return place | {key: column + first for key, column in columns.items()}
 
 
 def place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:

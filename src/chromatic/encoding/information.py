@@ -41,6 +41,7 @@ def information(
         np.concatenate((book.rates, book.null_rates)),
         np.concatenate((counts, book.null_shares * n_rows)),
         n_colors,
+        numbers=(book.prior, book.spread),
     )
     ignorance = cost_of(groups, np.arange(n_colors + 1), groups.starts[1:])
     free = n_colors if null == "drop" else 0  # a bin of each color makes no column

@@ -49,9 +49,12 @@ class RowEncoder:
             self._numeric[name.decode()] = encoding.n_sparse_columns + i
         self._of_table = of_table
         self._prefixes = None if columns is None else {name: f"{name}=" for name in columns}
-        if vocabulary.bins is None and encoding.absent is None:
-            groups, self._colors, self._places = _groups(encoding)
+        odd = vocabulary.bins is not None or encoding.absent is not None
+        if not odd and (encoding.sums or not encoding.of_classes()):
             hashes, secret = _hashes(vocabulary)
+            groups = np.zeros(len(hashes), np.int64)
+            if self._sums is None:
+                groups, self._colors, self._places = _groups(encoding)
             codes = np.delete(np.arange(len(hashes)), slice(encoding.n_kept, len(vocabulary)))
             contents = (codes << 32 | groups[codes]).astype(np.uint64)
             self._map = HashMap(hashes[codes], contents, secret=secret)
@@ -109,10 +112,10 @@ class RowEncoder:
                     numbers.append((column, value))
             elif self._prefixes is not None and name not in self._prefixes:
                 return None
-            elif type(value) is str:
-                if value:
+            elif type(value) in (str, int):
+                if value != "":
                     prefix = f"{name}=" if self._prefixes is None else self._prefixes[name]
-                    tokens.append(prefix + value)
+                    tokens.append(f"{prefix}{value}")
             elif value is not None:
                 return None
         return (tokens, numbers) if n_numeric == len(self._numeric) else None
@@ -169,20 +172,31 @@ def _values(encoding: Encoding) -> npt.NDArray[Any] | None:
 
 
 def _sums(encoding: Encoding) -> npt.NDArray[np.float64]:
-    """Return what each feature adds to which columns, dense ones last: column, value, column, weight."""
-    tables, n_dense = encoding.tables, len(encoding.vocabulary.dense_keys)
-    of_features = np.full((len(encoding.vocabulary), 4), -1.0)
-    of_features[:, 0] = tables.of_features
-    of_features[:, 1] = 1.0 if tables.values is None else tables.values[:, 0]
-    if encoding.linear is not None:
-        groups = encoding.linear.columns_of(encoding.coloring.colors)
-        of_features[:, 2] = encoding.n_own_columns + groups
-        of_features[:, 3] = encoding.linear.weights
-    of_dense = np.full((n_dense, 4), -1.0)
+    """Return what each feature adds to which columns, dense ones last: column, value, column, weight.
+
+    Where there are several classes, so much for each of them.
+    """
+    n_dense = len(encoding.vocabulary.dense_keys)
+    each = [(one.part, one.first) for one in encoding.of_classes()] or [(encoding, 0)]
+    of_features = np.concatenate([_added(*one) for one in each], axis=1)
+    of_dense = np.full((n_dense, of_features.shape[1]), -1.0)
     first = encoding.n_sparse_columns + len(encoding.vocabulary.numeric_names)
     of_dense[:, 0] = first + np.arange(n_dense)
     of_dense[:, 1] = 1.0
     return np.concatenate((of_features, of_dense))
+
+
+def _added(encoding: Encoding, first: int) -> npt.NDArray[np.float64]:
+    """Return what each sparse feature adds to which columns, counted from `first`."""
+    tables = encoding.tables
+    of_features = np.full((len(encoding.vocabulary), 4), -1.0)
+    of_features[:, 0] = np.where(tables.of_features >= 0, first + tables.of_features, -1)
+    of_features[:, 1] = 1.0 if tables.values is None else tables.values[:, 0]
+    if encoding.linear is not None:
+        groups = encoding.linear.columns_of(encoding.coloring.colors)
+        of_features[:, 2] = first + encoding.n_own_columns + groups
+        of_features[:, 3] = encoding.linear.weights
+    return of_features
 
 
 def _groups(
@@ -224,7 +238,7 @@ def _sum_row(contents, codes, adds, sums):  # type: ignore[no-untyped-def]
         codes[j] = code
         n += 1
     for i in range(n):
-        for part in range(0, 4, 2):
+        for part in range(0, adds.shape[1], 2):
             column = np.int64(adds[codes[i], part])
             if column >= 0:
                 sums[column] += adds[codes[i], part + 1]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from chromatic.encoding.encoded import Encoded, Summing, Tables, encode, encode_
 from chromatic.encoding.information import Information
 from chromatic.encoding.linear import Linear
 from chromatic.encoding.naming import Called, labels, with_details
-from chromatic.encoding.statistics import Statistic
+from chromatic.encoding.statistics import LabelMoments, Statistic
 from chromatic.errors import InputWarning
 from chromatic.parameters import Settings
 
@@ -41,12 +42,14 @@ class Task:
     binary: bool = False  # whether labels are 0 and 1
     mean: float = 0.0  # of the labels of the rows that estimate
     variance: float = 0.0
-    n_linear: int = 0  # linear columns
+    residual: float = 0.0  # the variance that the linear model leaves of labels that are numbers
+    n_linear: int = 0  # linear columns, of each class
+    n_classes: int = 1  # that compete for one budget
 
     @property
     def room(self) -> int:
         """The columns that the budget leaves beside the dense and the linear ones."""
-        return self.settings.budget - len(self.vocabulary.dense_names) - self.n_linear
+        return self.settings.budget - len(self.vocabulary.dense_names) - self.n_linear * self.n_classes
 
 
 def warn_of_unused(budget: int, n_unused: int, n_kept: int) -> None:
@@ -99,6 +102,14 @@ class ColumnFacts:
     strength: Floats  # how much the column tells: a report lists the strongest first
 
 
+class ClassPart(NamedTuple):
+    """The columns of one class against the others."""
+
+    label: str  # what the class is called
+    part: Encoding
+    first: int  # of its columns
+
+
 @dataclass(frozen=True)
 class Encoding(ABC):
     """A fitted encoding.
@@ -114,7 +125,8 @@ class Encoding(ABC):
 
     name: ClassVar[str]  # in model files
     statistic: ClassVar[type[Statistic] | None] = None  # what is summed over rows; None: no labels are used
-    numeric_labels: ClassVar[bool] = False  # whether labels may be numbers other than 0 and 1
+    weighted: ClassVar[type[LabelMoments] | None] = None  # the same for rows with weights
+    of_numbers: ClassVar[str | None] = None  # the encoding that learns from numbers; None: there is none
     gives_levels: ClassVar[bool] = False  # whether columns hold integers for embeddings
     measure_key: ClassVar[str] = "value"  # what `measure` is called in explanations
     words: ClassVar[Words]
@@ -140,6 +152,11 @@ class Encoding(ABC):
     @abstractmethod
     def learn(cls, task: Task, statistic: Any) -> Self:
         """Learn the encoding from the statistic of all rows; None where it has no statistic."""
+
+    @classmethod
+    def learn_each(cls, tasks: Sequence[Task], statistics: Sequence[Any]) -> list[Self]:
+        """Learn an encoding for each of several classes, against the others, within one budget."""
+        return [cls.learn(task, statistic) for task, statistic in zip(tasks, statistics, strict=True)]
 
     def by_fold(self, task: Task, statistic: Any) -> Tables:
         """Return what each feature becomes in each fold, by the labels of the other folds."""
@@ -208,6 +225,10 @@ class Encoding(ABC):
         return tables._replace(weights=self.linear.weights[:, None] if weights is None else weights)
 
     # --- columns
+
+    def of_classes(self) -> list[ClassPart]:
+        """Return the parts of an encoding of several classes, in the order of their columns; else none."""
+        return []
 
     @property
     def column_colors(self) -> Integers:

@@ -1,4 +1,4 @@
-"""From many categories to few bins: the most mutual information with a binary label.
+"""From many categories to few bins: the most mutual information with the label.
 
 The categories of a variable stand in order of their positive rate; a quantization cuts them into
 intervals. An interval with c rows, of which n are negative, costs
@@ -8,8 +8,12 @@ intervals. An interval with c rows, of which n are negative, costs
 the label's entropy in it, in nats and times its rows. Less cost is more mutual information. All
 variables compete for one number of bins.
 
-`optimal` is exact. h is Monge in the interval's ends, so the least cost is convex in the number of
-bins, and one price for all variables finds the best division of the bins among them: at a price a bin,
+Where labels are numbers, the categories stand in order of their mean. An interval of c rows whose labels,
+less the mean of all, sum to s costs -s² / (2 v c): the squared error that is left, but for what no cut
+changes, over twice the residual variance v. That is in nats too.
+
+`optimal` is exact. Either cost is Monge in the interval's ends, so the least cost is convex in the number
+of bins, and one price for all variables finds the best division of the bins among them: at a price a bin,
 each variable is cut on its own by a dynamic program with a monotone queue. The price is bisected until
 the bins fit; variables that are indifferent at that price take what is left.
 
@@ -28,6 +32,7 @@ from chromatic._numba import inlined, kernel
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Sums = tuple[Floats, Floats, float]  # what the cost of any interval follows from
 
 
 @dataclass(frozen=True)
@@ -40,17 +45,23 @@ class Groups:
 
     starts: Integers
     rows: Floats
-    negatives: Floats
+    negatives: Floats  # or the sums of labels that are numbers, less their mean
+    spread: float = 0.0  # twice the residual variance of labels that are numbers; 0: they are 0 and 1
 
     @property
     def n_variables(self) -> int:
         return len(self.starts) - 1
 
-    def sums(self) -> tuple[Floats, Floats]:
-        """The sums of rows and negatives before each group, within all variables."""
-        return np.concatenate(([0.0], np.cumsum(self.rows))), np.concatenate(
-            ([0.0], np.cumsum(self.negatives))
-        )
+    def sums(self) -> Sums:
+        """The sums of rows and negatives before each group, within all variables, and the spread."""
+        rows, negatives = (np.concatenate(([0.0], np.cumsum(one))) for one in (self.rows, self.negatives))
+        return rows, negatives, float(self.spread)
+
+    def alone(self, variable: int) -> Groups:
+        """The groups of one variable."""
+        part = slice(self.starts[variable], self.starts[variable + 1])
+        starts = np.array([0, part.stop - part.start])
+        return Groups(starts, self.rows[part], self.negatives[part], self.spread)
 
 
 @dataclass(frozen=True)
@@ -98,8 +109,7 @@ def gains(groups: Groups, bins: int) -> Floats:
     """
     of_variables = []
     for k in range(groups.n_variables):
-        part = slice(groups.starts[k], groups.starts[k + 1])
-        alone = Groups(np.array([0, part.stop - part.start]), groups.rows[part], groups.negatives[part])
+        alone = groups.alone(k)
         of_variables.append(_gains_of_one(alone, min(bins, len(alone.rows))))
     descending = -np.sort(-np.concatenate(of_variables)) if of_variables else np.empty(0)
     return descending[: max(0, bins - groups.n_variables)]
@@ -110,6 +120,7 @@ def _gains_of_one(groups: Groups, most: int) -> Floats:
 
     exact = quantize(groups, most)
     whole = cost_of(groups, np.array([0, 1]), groups.starts[1:])
+    slack = 1e-12 * max(abs(whole), abs(exact.cost))
     out = np.zeros(exact.n_bins - 1)
     spans = [((1, whole), (exact.n_bins, exact.cost))]
     while spans:
@@ -120,7 +131,7 @@ def _gains_of_one(groups: Groups, most: int) -> Floats:
         out[few - 1 : many - 1] = slope
         if many > few + 1 and slope > 0:
             at = quantize(groups, len(groups.rows), min_gain=slope)
-            if few < at.n_bins < many and at.cost < high - slope * (at.n_bins - few) - 1e-12 * whole:
+            if few < at.n_bins < many and at.cost < high - slope * (at.n_bins - few) - slack:
                 spans += [((few, high), (at.n_bins, at.cost)), ((at.n_bins, at.cost), (many, low))]
     return out
 
@@ -132,10 +143,12 @@ def _from_ends(groups: Groups, ends: Integers) -> Quantization:
 
 def cost_of(groups: Groups, starts: Integers, ends: Integers) -> float:
     """The cost of intervals: what the variables leave unsaid about the label, in nats."""
-    rows, negatives = groups.sums()
+    rows, negatives, spread = groups.sums()
     begins = np.concatenate(([0], ends[:-1]))
     begins[starts[:-1]] = groups.starts[:-1]
     c, n = rows[ends] - rows[begins], negatives[ends] - negatives[begins]
+    if spread:
+        return -float((n * n / np.where(c > 0, c, 1.0)).sum() / spread)
     return float((_xlogx(c) - _xlogx(n) - _xlogx(c - n)).sum())
 
 
@@ -144,12 +157,12 @@ def _xlogx(x: Floats) -> Floats:
 
 
 def _optimal(groups: Groups, bins: int, min_gain: float) -> Quantization:
-    rows, negatives = groups.sums()
-    scratch = np.empty(len(rows)), np.empty(len(rows), np.int64), np.empty((3, len(rows)), np.int64)
+    sums, size = groups.sums(), len(groups.rows) + 1
+    scratch = np.empty(size), np.empty(size, np.int64), np.empty((3, size), np.int64)
 
     def cut(price: float) -> Integers:
-        ends = np.empty(len(rows), np.int64)
-        used = _cut_at_price(groups.starts, rows, negatives, price, *scratch, ends)
+        ends = np.empty(size, np.int64)
+        used = _cut_at_price(groups.starts, sums, price, *scratch, ends)
         return ends[:used].copy()
 
     fitting = cut(min_gain)
@@ -203,28 +216,26 @@ def _fill(groups: Groups, few: Integers, many: Integers, bins: int) -> Integers:
 
 
 def _greedy_cuts(groups: Groups, cuts: int) -> Integers:
-    rows, negatives = groups.sums()
     best = np.empty(max(0, min(cuts, len(groups.rows) - groups.n_variables)), np.int64)
     size = len(best) + groups.n_variables
     queue = np.empty(size), np.empty((3, size), np.int64), np.empty(size, np.int64)
-    used = _split_greedily(groups.starts, rows, negatives, queue, best)
+    used = _split_greedily(groups.starts, groups.sums(), queue, best)
     return best[:used]
 
 
 def _most_missed(groups: Groups, cuts: int) -> Integers:
     """Each variable is cut alone with all the cuts; the cuts that it would miss most are kept."""
-    rows, negatives = groups.sums()
+    sums = groups.sums()
     kept, missed = [np.empty(0, np.int64)], [np.empty(0)]
     for k in range(groups.n_variables):
-        part = slice(groups.starts[k], groups.starts[k + 1])
-        alone = Groups(np.array([0, part.stop - part.start]), groups.rows[part], groups.negatives[part])
-        inner = np.sort(_greedy_cuts(alone, cuts)) + part.start
-        ends = np.concatenate(([part.start], inner, [part.stop]))
+        first, last = groups.starts[k : k + 2]
+        inner = np.sort(_greedy_cuts(groups.alone(k), cuts)) + first
+        ends = np.concatenate(([first], inner, [last]))
         kept.append(inner)
         of_cuts = [
-            _cost(rows, negatives, ends[i - 1], ends[i + 1])
-            - _cost(rows, negatives, ends[i - 1], ends[i])
-            - _cost(rows, negatives, ends[i], ends[i + 1])
+            _cost(sums, ends[i - 1], ends[i + 1])
+            - _cost(sums, ends[i - 1], ends[i])
+            - _cost(sums, ends[i], ends[i + 1])
             for i in range(1, len(ends) - 1)
         ]
         missed.append(np.array(of_cuts))
@@ -238,18 +249,22 @@ def _plus(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _cost(rows, negatives, i, j):  # type: ignore[no-untyped-def]
-    """h of the groups i to j; clipped, as differences of sums are not exact."""
+def _cost(sums, i, j):  # type: ignore[no-untyped-def]
+    """What the groups i to j cost; h is clipped, as differences of sums are not exact."""
+    rows, negatives, spread = sums
     c = rows[j] - rows[i]
+    if spread > 0.0:
+        n = negatives[j] - negatives[i]
+        return -n * n / (c * spread) if c > 0.0 else 0.0
     n = min(max(negatives[j] - negatives[i], 0.0), c)
     return _plus(c) - _plus(n) - _plus(c - n)
 
 
 @kernel
-def _cut_at_price(starts, rows, negatives, price, best, before, queue, ends):  # type: ignore[no-untyped-def]
+def _cut_at_price(starts, sums, price, best, before, queue, ends):  # type: ignore[no-untyped-def]
     """The cheapest intervals of each variable where each costs `price` more; how many there are.
 
-    best[j] is the least cost of the groups before j, before[j] the start of the last interval. As h is
+    best[j] is the least cost of the groups before j, before[j] the start of the last interval. As costs are
     Monge, once start i is better than an earlier start for an end j, it is so for all later ends: the
     queue holds the starts that are best for some ends to come, with the first end of each.
     """
@@ -264,13 +279,13 @@ def _cut_at_price(starts, rows, negatives, price, best, before, queue, ends):  #
             while head + 1 < tail and queue[1, head + 1] <= j:
                 head += 1
             i = queue[0, head]
-            best[j] = best[i] + _cost(rows, negatives, i, j) + price
+            best[j] = best[i] + _cost(sums, i, j) + price
             before[j] = i
             if j == last:
                 break
             while True:
                 i, begin = queue[0, tail - 1], max(queue[1, tail - 1], j + 1)
-                if best[j] + _cost(rows, negatives, j, begin) < best[i] + _cost(rows, negatives, i, begin):
+                if best[j] + _cost(sums, j, begin) < best[i] + _cost(sums, i, begin):
                     tail -= 1
                     if tail > head:
                         continue
@@ -281,9 +296,7 @@ def _cut_at_price(starts, rows, negatives, price, best, before, queue, ends):  #
                     while low + 1 < high:
                         middle = (low + high) // 2
                         to = min(middle, last)
-                        if middle <= last and best[j] + _cost(rows, negatives, j, to) < best[i] + _cost(
-                            rows, negatives, i, to
-                        ):
+                        if middle <= last and best[j] + _cost(sums, j, to) < best[i] + _cost(sums, i, to):
                             high = middle
                         else:
                             low = middle
@@ -306,12 +319,12 @@ def _cut_at_price(starts, rows, negatives, price, best, before, queue, ends):  #
 
 
 @inlined
-def _best_split(rows, negatives, i, j):  # type: ignore[no-untyped-def]
+def _best_split(sums, i, j):  # type: ignore[no-untyped-def]
     """The cut of the groups i to j that lowers the cost most, and by how much."""
-    whole = _cost(rows, negatives, i, j)
+    whole = _cost(sums, i, j)
     gain, at = 0.0, np.int64(-1)
     for s in range(i + 1, j):
-        g = whole - _cost(rows, negatives, i, s) - _cost(rows, negatives, s, j)
+        g = whole - _cost(sums, i, s) - _cost(sums, s, j)
         if g > gain:
             gain, at = g, np.int64(s)
     return gain, at
@@ -348,7 +361,7 @@ def _sift_down(gains, spans, heap, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _split_greedily(starts, rows, negatives, queue, best):  # type: ignore[no-untyped-def]
+def _split_greedily(starts, sums, queue, best):  # type: ignore[no-untyped-def]
     """Split the interval with the best cut, again and again; the cuts in order, and how many.
 
     A cut touches one interval only, so the best cuts of the others need not be sought again: a heap
@@ -358,7 +371,7 @@ def _split_greedily(starts, rows, negatives, queue, best):  # type: ignore[no-un
     size = np.int64(0)
     for k in range(len(starts) - 1):
         spans[0, size], spans[1, size] = starts[k], starts[k + 1]
-        gains[size], spans[2, size] = _best_split(rows, negatives, starts[k], starts[k + 1])
+        gains[size], spans[2, size] = _best_split(sums, starts[k], starts[k + 1])
         heap[size] = size
         _sift_up(gains, spans, heap, size)
         size += 1
@@ -369,10 +382,10 @@ def _split_greedily(starts, rows, negatives, queue, best):  # type: ignore[no-un
         at, stop = spans[2, top], spans[1, top]
         best[step] = at
         spans[1, top] = at
-        gains[top], spans[2, top] = _best_split(rows, negatives, spans[0, top], at)
+        gains[top], spans[2, top] = _best_split(sums, spans[0, top], at)
         _sift_down(gains, spans, heap, size)
         spans[0, size], spans[1, size] = at, stop
-        gains[size], spans[2, size] = _best_split(rows, negatives, at, stop)
+        gains[size], spans[2, size] = _best_split(sums, at, stop)
         heap[size] = size
         _sift_up(gains, spans, heap, size)
         size += 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from chromatic.data.batch import Batch
 from chromatic.data.objects import batches_of
-from chromatic.data.reader import NO_LABEL
+from chromatic.data.reader import NO_LABEL, Reader
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
 
@@ -79,4 +79,4 @@ def read_row_of_table(
             f"the row has a value of a kind that tables do not have ({error}); expected numbers, text, or "
             "lists of text or of integers".replace("\n", " ")
         ) from error
-    return next(batches_of(table, NO_LABEL))
+    return next(batches_of(table, Reader(label=NO_LABEL).by(vocabulary)))

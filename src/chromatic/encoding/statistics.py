@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,8 @@ class Statistic(ABC):
     def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
         """Add rows by the colors of their features; those of a negative fold are left out.
 
-        A row counts once for each of its features, and once for each color that it has a feature of.
+        A row counts once for each of its features, and once for each color that it has a feature of. The
+        statistic of rows with weights takes them too, and counts a row so often.
         """
 
     @abstractmethod
@@ -120,6 +122,10 @@ class LabelCounts(Statistic):
         out[-1] = self.whole.sum()
         return out
 
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """Which features are in a row that was counted."""
+        return np.asarray(self.totals()[:-1] > 0)
+
     def of_null(self) -> Integers:
         """The counts of the rows without any feature of each color."""
         without: Integers = self.whole.sum() - self.of_colors.sum(axis=1)
@@ -150,7 +156,7 @@ class LabelCounts(Statistic):
 
 @dataclass(frozen=True)
 class LabelMoments(Statistic):
-    """Rows, and the sums of their labels and of the squares."""
+    """Rows, and the sums of their labels and of the squares; a row counts as often as its weight says."""
 
     measures = "rows", "sum", "squares"
 
@@ -167,10 +173,34 @@ class LabelMoments(Statistic):
     def bytes_needed(extent: Extent) -> int:
         return 100 * extent.n_folds * extent.n_features
 
-    def add(self, rows: Rows, labels: Floats, fold: npt.NDArray[np.int32], colors: Colors) -> None:
+    def add(
+        self,
+        rows: Rows,
+        labels: Floats,
+        fold: npt.NDArray[np.int32],
+        colors: Colors,
+        weights: Floats | None = None,
+    ) -> None:
         last_row = np.full(self.of_colors.shape[1], -1, np.int64)
         sums = self.of_features, self.of_colors, self.whole
-        _add_moments((rows.indptr, rows.codes), labels, fold, (colors, last_row), sums)
+        of_rows = labels, np.empty(0) if weights is None else weights, fold
+        _add_moments((rows.indptr, rows.codes), of_rows, (colors, last_row), sums)
+
+    def totals(self) -> Floats:
+        """The sums of each feature over all folds, 3 × features."""
+        return np.asarray(self.of_features.sum(axis=2))
+
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """Which features are in a row that was counted."""
+        return np.asarray(self.totals()[0] > 0)
+
+    def outside(self, fold: int) -> Floats:
+        """The sums of each feature over the other folds; exactly 0 where none of their rows has it."""
+        return np.asarray(np.delete(self.of_features, fold, axis=2).sum(axis=2))
+
+    def of_null(self) -> Floats:
+        """The sums over the rows without any feature of each color, 3 × colors."""
+        return np.asarray((self.whole[:, None] - self.of_colors).sum(axis=2))
 
     def cells(self) -> Floats:
         return np.concatenate((self.of_features, self.of_colors, self.whole[:, None]), axis=1)
@@ -196,8 +226,8 @@ def _shares(rows: Floats) -> Floats:
 
 def chosen_smoothing(
     settings: Settings,
-    positives: Integers,
-    counts: Integers,
+    positives: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
     prior: float,
     times: Integers | None = None,
 ) -> float:
@@ -208,31 +238,59 @@ def chosen_smoothing(
 
 
 def smoothing_of(
-    positives: npt.NDArray[np.int64],
-    counts: npt.NDArray[np.int64],
+    positives: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
     prior: float,
     times: npt.NDArray[np.int64] | None = None,
 ) -> float:
     """The pseudo-count of the prior by empirical Bayes; `times` tells how many features have the counts.
 
+    Counts of rows with weights need not be whole numbers.
+
     Each feature's rate is drawn from a beta distribution with the prior as mean and this weight; the
-    weight that makes the counts likeliest is sought between 0.1 and 1000, by golden section on its
-    logarithm.
+    weight that makes the counts likeliest is sought between 0.1 and 1000.
     """
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
+    if counts.dtype.kind == "f":
+        ones = np.ones(len(counts))
+        return _likeliest(lambda a: float(_log_likelihood(counts, positives, ones, a, prior)))
     pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
     weights = np.bincount(place, times)
     c, p = np.divmod(pairs, int(counts.max()) + 1)
 
     weights = weights.astype(np.float64)
+    return _likeliest(lambda a: float(_log_likelihood(c, p, weights, a, prior)))
+
+
+def smoothing_of_means(moments: Floats, mean: float, variance: float) -> float:
+    """The pseudo-count of the mean of numeric labels by empirical Bayes, from 3 × features.
+
+    The labels of a feature's rows are normal around the feature's mean, and these means around that of
+    all labels. The variance within features is pooled; the weight is its ratio to that between them.
+    """
+    rows, sums, squares = moments[:, moments[0] > 0]
+    if not len(rows) or variance <= 0:
+        return 1.0
+    freedom = float(np.maximum(rows - 1.0, 0.0).sum())
+    left = float(np.maximum(squares - sums * sums / rows, 0.0).sum())
+    within = max(left / freedom if freedom > 0 else variance, 1e-9 * variance)
+    off = (sums / rows - mean) ** 2 / within
+
+    def log_likelihood(a: float) -> float:
+        spread = 1.0 / rows + 1.0 / a
+        return -float((np.log(spread) + off / spread).sum())
+
+    return _likeliest(log_likelihood)
+
+
+def _likeliest(log_likelihood: Callable[[float], float]) -> float:
+    """Return the weight within bounds with the largest likelihood, by golden section on its logarithm."""
     low, high = np.log(SMOOTHING_BOUNDS)
     ratio = (np.sqrt(5) - 1) / 2
     while high - low > 1e-4:
         left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if _log_likelihood(c, p, weights, np.exp(left), prior) > _log_likelihood(
-            c, p, weights, np.exp(right), prior
-        ):
+        if log_likelihood(np.exp(left)) > log_likelihood(np.exp(right)):
             high = right
         else:
             low = left
@@ -291,15 +349,17 @@ def _add_folds(several, alone, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _add_moments(rows, y, fold, coloring, out):  # type: ignore[no-untyped-def]
+def _add_moments(rows, of_rows, coloring, out):  # type: ignore[no-untyped-def]
     indptr, codes = rows
+    y, weights, fold = of_rows
     colors, last_row = coloring
     of_features, of_colors, whole = out
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
             continue
-        moments = 1.0, y[row], y[row] * y[row]
+        weight = weights[row] if len(weights) else 1.0
+        moments = weight, weight * y[row], weight * y[row] * y[row]
         for m in range(3):
             whole[m, f] += moments[m]
         for i in range(indptr[row], indptr[row + 1]):

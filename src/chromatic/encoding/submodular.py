@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,17 +14,21 @@ from chromatic.data.checked import Arrays, CheckedArrays, finite, must, within
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.codebook import (
     Codebook,
+    Rated,
     columns_by_fold,
     columns_of,
-    learn_codebook,
+    cut,
+    means_by_fold,
     merged,
+    rated_counts,
+    rated_moments,
     unsmoothed,
 )
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
 from chromatic.encoding.naming import figure
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
-from chromatic.encoding.statistics import LabelCounts, chosen_smoothing
+from chromatic.encoding.statistics import LabelCounts, LabelMoments, chosen_smoothing
 from chromatic.parameters import Settings
 
 SUMMED = 32  # colors, where features of a row may share one: few are best, as each has more bins
@@ -35,6 +40,8 @@ class SubmodularEncoding(Encoding):
 
     name = "submodular"
     statistic = LabelCounts
+    weighted = LabelMoments
+    of_numbers = "means"
     measure_key = "rate"
     words = Words(
         columns="A column holds how many of its features a row has: features of one color with about "
@@ -59,32 +66,49 @@ class SubmodularEncoding(Encoding):
         return settings.null == "emit"
 
     @classmethod
-    def learn(cls, task: Task, statistic: LabelCounts) -> Self:
-        totals, settings = statistic.totals(), task.settings
-        coloring = task.coloring
-        categories = merged(coloring, totals)
-        counts = categories.positives, categories.rows
-        codebook = learn_codebook(
-            coloring,
-            totals,
-            statistic.of_null(),
-            categories,
-            budget=task.room,
-            smoothing=chosen_smoothing(settings, *counts, task.mean, categories.times),
+    def learn(cls, task: Task, statistic: LabelCounts | LabelMoments) -> Self:
+        return cls.learn_each([task], [statistic])[0]
+
+    @classmethod
+    def learn_each(cls, tasks: Sequence[Task], statistics: Sequence[Any]) -> list[Self]:
+        settings = tasks[0].settings
+        books = cut(
+            [cls.rated(task, statistic) for task, statistic in zip(tasks, statistics, strict=True)],
+            budget=tasks[0].room,
             quantizer=settings.quantizer,
             null=settings.null,
             min_gain=settings.min_gain,
         )
-        columns = columns_of(codebook, coloring.colors, codebook.rates)
+        return [cls._of_book(*each) for each in zip(tasks, statistics, books, strict=True)]
+
+    @classmethod
+    def rated(cls, task: Task, statistic: LabelCounts | LabelMoments) -> Rated:
+        """Return the smoothed rate of each feature, and of the rows without any of a color."""
+        if isinstance(statistic, LabelMoments):
+            rows, positives, _ = statistic.totals()
+            smoothing = chosen_smoothing(task.settings, positives, rows, task.mean)
+            return rated_moments(task.coloring, statistic, task.mean, smoothing=smoothing)
+        totals = statistic.totals()
+        categories = merged(task.coloring, totals)
+        counts = categories.positives, categories.rows
+        smoothing = chosen_smoothing(task.settings, *counts, task.mean, categories.times)
+        return rated_counts(task.coloring, totals, statistic.of_null(), categories, smoothing=smoothing)
+
+    @classmethod
+    def _of_book(cls, task: Task, statistic: LabelCounts | LabelMoments, codebook: Codebook) -> Self:
+        colors, settings = task.coloring.colors, task.settings
+        columns = columns_of(codebook, colors, codebook.rates)
         if settings.unestimated == "null":
             of_null = codebook.columns[codebook.null_bins]
-            columns = np.where(totals[:-1] == 0, of_null[coloring.colors], columns)
-        return cls(task.vocabulary, coloring, codebook, columns, settings.null)
+            columns = np.where(statistic.seen(), columns, of_null[colors])
+        return cls(task.vocabulary, task.coloring, codebook, columns, settings.null)
 
-    def by_fold(self, task: Task, statistic: LabelCounts) -> Tables:
+    def by_fold(self, task: Task, statistic: LabelCounts | LabelMoments) -> Tables:
+        fixed = self.codebook, self.coloring.colors
         null_instead = task.settings.unestimated == "null"
-        colors = self.coloring.colors
-        return columns_by_fold(self.codebook, colors, statistic, self.columns, null_instead=null_instead)
+        if isinstance(statistic, LabelMoments):
+            return means_by_fold(*fixed, statistic, self.columns, null_instead=null_instead)
+        return columns_by_fold(*fixed, statistic, self.columns, null_instead=null_instead)
 
     @property
     def n_own_columns(self) -> int:
@@ -172,7 +196,8 @@ class SubmodularEncoding(Encoding):
     ) -> Self:
         null = str(facts["null"])
         must(null in ("drop", "emit"), f"null is {null!r}")
-        book = _codebook_of_file(vocabulary, coloring, facts, arrays)
+        of_rates = cls.measure_key == "rate"
+        book = _codebook_of_file(vocabulary, coloring, facts, arrays, of_rates=of_rates)
         lowest = -1 if null == "drop" else 0
         columns = arrays.indices("columns", np.int32, len(vocabulary), lowest, book.n_columns)
         encoding = cls(vocabulary, coloring, book, columns, null)
@@ -202,8 +227,14 @@ def _null_shares(vocabulary: Vocabulary, coloring: Coloring, arrays: CheckedArra
 
 
 def _codebook_of_file(
-    vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
+    vocabulary: Vocabulary,
+    coloring: Coloring,
+    facts: dict[str, Any],
+    arrays: CheckedArrays,
+    *,
+    of_rates: bool,
 ) -> Codebook:
+    """Return the codebook that a file keeps; rates and shares are between 0 and 1, means need not be."""
     n_features, n_colors = len(vocabulary), coloring.n_colors
     cuts = arrays.take("cuts", np.float64)
     starts = arrays.starts("bin_starts", n_colors + 1, len(cuts))
@@ -218,11 +249,13 @@ def _codebook_of_file(
     rates = arrays.take("rates", np.float64, n_features)
     null_rates = arrays.take("null_rates", np.float64, n_colors)
     null_shares = _null_shares(vocabulary, coloring, arrays)
-    shares = np.concatenate((rates, null_rates, null_shares))
+    shares = np.concatenate((rates, null_rates, null_shares) if of_rates else (null_shares,))
     must(bool(((shares >= 0) & (shares < 1 + 1e-9)).all()), "rates are not between 0 and 1")
+    finite(np.concatenate((rates, null_rates)), "the rates")
     prior, smoothing = float(facts["prior"]), float(facts["smoothing"])
-    finite(smoothing, "the smoothing")
-    must(0 < prior < 1 and smoothing >= 0, "the prior or the smoothing is out of bounds")
+    finite([prior, smoothing], "the prior or the smoothing")
+    good = smoothing >= 0 and (0 < prior < 1 or not of_rates)
+    must(good, "the prior or the smoothing is out of bounds")
     return Codebook(
         prior=prior,
         smoothing=smoothing,

@@ -26,8 +26,8 @@ class TargetEncoding(ValueEncoding):
     """How the label behaves where a feature is."""
 
     name = "target"
-    statistic = LabelMoments
-    numeric_labels = True
+    statistic = weighted = LabelMoments
+    of_numbers = "target"
     words = Words(
         columns="A column is a color. A row has in it the value of its feature of that color, 0 without "
         "one: how the label behaves there, against rows without any. Shown is the mean over training.",
@@ -42,20 +42,21 @@ class TargetEncoding(ValueEncoding):
     def learn(cls, task: Task, statistic: LabelMoments) -> Self:
         weight = None
         if task.binary or task.settings.smoothing != "auto":
-            rows, sums, _ = statistic.of_features.sum(axis=2)
-            positives, counts = sums.astype(np.int64), rows.astype(np.int64)
-            weight = chosen_smoothing(task.settings, positives, counts, task.mean)
+            rows, sums, _ = statistic.totals()
+            if (rows == np.floor(rows)).all():  # else they have weights
+                rows, sums = rows.astype(np.int64), sums.astype(np.int64)
+            weight = chosen_smoothing(task.settings, sums, rows, task.mean)
         if weight == 0 and task.settings.leakage == "none":
-            values = _means(task, statistic.of_features.sum(axis=2), weight)
+            values = _means(task, statistic.totals(), weight)
         else:
             of_null = _null_means(task, statistic, weight)
-            values = _values(task, statistic.of_features.sum(axis=2), of_null, weight)
+            values = _values(task, statistic.totals(), of_null, weight)
         return cls(task.vocabulary, task.coloring, values, task.mean, weight)
 
     def by_fold(self, task: Task, statistic: LabelMoments) -> Tables:
-        every, of_null = statistic.of_features.sum(axis=2), _null_means(task, statistic, self.weight)
+        of_null = _null_means(task, statistic, self.weight)
         values = [
-            _values(task, every - statistic.of_features[:, :, fold], of_null, self.weight, share)
+            _values(task, statistic.outside(fold), of_null, self.weight, share)
             for fold, share in enumerate(statistic.shares())
         ]
         return self.tables._replace(values=np.stack(values, axis=1))
@@ -93,7 +94,7 @@ def _values(
 
 def _null_means(task: Task, statistic: LabelMoments, weight: float | None) -> Floats:
     """Return the mean of each color's null: of the rows without any of its features."""
-    return _means(task, (statistic.whole[:, None] - statistic.of_colors).sum(axis=2), weight)
+    return _means(task, statistic.of_null(), weight)
 
 
 def _means(task: Task, moments: Floats, weight: float | None, share: float = 1.0) -> Floats:
@@ -102,7 +103,7 @@ def _means(task: Task, moments: Floats, weight: float | None, share: float = 1.0
     Without a weight, it is scikit-learn's ratio: the variance within the rows over that of all labels.
     """
     rows, sums, squares = moments
-    some = np.maximum(rows, 1.0)
+    some = np.where(rows > 0, rows, 1.0)
     if weight is None:
         within = np.maximum(squares / some - (sums / some) ** 2, 0.0)
         weights = within / task.variance if task.variance > 0 else np.ones_like(within)

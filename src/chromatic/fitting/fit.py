@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,15 @@ from chromatic._threads import ordered_map
 from chromatic.coloring import Request
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
 from chromatic.encoding.encoded import Encoded, Tables, joined
 from chromatic.encoding.linear import Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.sources import LocalSource, Source
+from chromatic.fitting.labels import classes_of
+from chromatic.fitting.source import Source
+from chromatic.fitting.sources import LocalSource
 from chromatic.fitting.weights import Weights
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -28,56 +32,113 @@ log = logging.getLogger("chromatic")
 
 
 @dataclass(frozen=True)
-class Learned:
-    """An encoding, and what it was learned from."""
+class Part:
+    """An encoding, and what it was learned from: the labels, or one of several classes."""
 
     encoding: Encoding
     task: Task
     statistic: Statistic | None
     weights: Weights | None
 
+    def tables(self) -> Tables:
+        """Return what features become in training rows."""
+        if self.statistic is None or self.task.settings.leakage != "crossfit":
+            return self.encoding.with_weights(self.encoding.tables)
+        weights = None if self.weights is None else self.weights.by_fold
+        return self.encoding.with_weights(self.encoding.by_fold(self.task, self.statistic), weights)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a fit found: one part or, of several classes, one for each."""
+
+    parts: list[Part]
+    classes: npt.NDArray[Any] | None  # what labels stand for; None: they are numbers, or were not used
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The encoding of all parts."""
+        if len(self.parts) == 1:
+            return self.parts[0].encoding
+        assert self.classes is not None
+        names = [f"{one:g}" if isinstance(one, float) else str(one) for one in self.classes.tolist()]
+        return ClassesEncoding.of([part.encoding for part in self.parts], names)
+
+    def tables(self) -> Tables:
+        """Return what features become in training rows."""
+        tables = [part.tables() for part in self.parts]
+        return tables[0] if len(tables) == 1 else tables_of_classes(tables)
+
 
 def learn(source: Source, settings: Settings) -> Learned:
     """Learn an encoding from the rows of a source: count, color, accumulate, learn."""
     kind: type[Encoding] = encoding_class(settings.encoding)
     uses_labels = kind.statistic is not None
-    two_kinds = uses_labels and _checked_labels(source, kind, settings)
+    binary, classes = True, None
+    if uses_labels:
+        labels = _label_kind(source, kind, settings)
+        binary, classes = labels != "numbers", source.settle_labels(labels)
+        kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(source, kind, settings)
+    if source.has_weights and uses_labels and kind.weighted is None:
+        raise InputError(
+            f"rows have weights and the {settings.encoding} encoding takes none; expected none"
+        )
     if not source.weighs:
         settings = replace(settings, linear=0)
-    vocabulary = source.count(settings)
+    vocabulary, each = source.count(settings), classes_of(classes)
     if uses_labels:
         vocabulary = source.choose_dense(settings)
         warn_of_unused(settings.budget, len(vocabulary.unused_names), len(vocabulary.dense_names))
-    statistic = weights = None
     with source.coded(settings):
-        coloring = source.color(coloring_request(kind, vocabulary, settings))
+        coloring = source.color(coloring_request(kind, vocabulary, settings, len(each)))
         log.info("colors: %d, and %s features found none free", coloring.n_colors, f"{coloring.forced:,}")
-        task = Task(vocabulary, coloring, settings)
+        task = Task(vocabulary, coloring, settings, n_classes=len(each))
         if uses_labels:
-            own = int(kind.costs_columns(settings))
-            n_linear = number_of_columns(settings, task.room, coloring.n_colors, own=own)
-            task = replace(task, binary=two_kinds, n_linear=n_linear)
+            n_linear = _number_of_linear(kind, settings, task.room, coloring.n_colors, len(each))
+            task = replace(task, binary=binary, n_linear=n_linear)
         _check_affordable(kind, task)
-        if kind.statistic is not None:
-            statistic = source.accumulate(kind, coloring, settings)
-        if task.n_linear:
-            weights = source.weigh(settings, binary=two_kinds)
-    if statistic is not None:
-        mean, variance = source.label_moments(statistic)
-        if variance <= 0:
-            raise InputError(
-                "the rows that estimate have labels of one kind; expected more rows, or crossfit"
-            )
-        task = replace(task, mean=mean, variance=variance)
-    encoding = replace(
-        kind.learn(task, statistic),
-        sums=kind.sums_collisions(settings),
-        linear=None if weights is None else Linear.of(task.n_linear, weights),
-    )
+        parts = [_summed(source, kind, task, of_class) for of_class in each]
+    learned = Learned(_learned(kind, parts), classes)
+    encoding = learned.encoding
     log.info("columns: %d, beside the dense ones", encoding.n_sparse_columns)
     warn_without_columns(settings.budget, vocabulary, encoding.n_sparse_columns)
-    return Learned(encoding, task, statistic, weights)
+    return learned
+
+
+class Summed(NamedTuple):
+    """What an encoding is learned from."""
+
+    task: Task
+    statistic: Statistic | None
+    weights: Weights | None
+
+
+def _summed(source: Source, kind: type[Encoding], task: Task, of_class: int | None) -> Summed:
+    """Go over the rows for the labels, or for one of several classes against the others."""
+    if kind.statistic is None:
+        return Summed(task, None, None)
+    statistic = source.accumulate(kind, task.coloring, task.settings, of_class)
+    weights = source.weigh(task.settings, of_class, binary=task.binary) if task.n_linear else None
+    mean, variance = source.label_moments(statistic, of_class)
+    if variance <= 0:
+        raise InputError("the rows that estimate have labels of one kind; expected more rows, or crossfit")
+    # What a linear model leaves of labels that are numbers; without one, nothing is known to be explained.
+    left = variance if weights is None or not weights.held_out_loss else weights.held_out_loss
+    residual = min(max(left, 1e-6 * variance), variance)
+    return Summed(replace(task, mean=mean, variance=variance, residual=residual), statistic, weights)
+
+
+def _learned(kind: type[Encoding], summed: list[Summed]) -> list[Part]:
+    """Learn the encoding of each part, all within one budget."""
+    tasks, statistics, _ = zip(*summed, strict=True)
+    encodings = kind.learn_each(tasks, statistics)
+    parts = []
+    for encoding, (task, statistic, weights) in zip(encodings, summed, strict=True):
+        linear = None if weights is None else Linear.of(task.n_linear, weights)
+        encoding = replace(encoding, sums=kind.sums_collisions(task.settings), linear=linear)
+        parts.append(Part(encoding, task, statistic, weights))
+    return parts
 
 
 def fit(source: LocalSource, settings: Settings) -> Fitted:
@@ -89,12 +150,7 @@ def fit(source: LocalSource, settings: Settings) -> Fitted:
     (90, 2)
     """
     learned = learn(source, settings)
-    encoding, weights = learned.encoding, learned.weights
-    tables = encoding.with_weights(encoding.tables)
-    if learned.statistic is not None and settings.leakage == "crossfit":
-        tables = encoding.by_fold(learned.task, learned.statistic)
-        tables = encoding.with_weights(tables, None if weights is None else weights.by_fold)
-    return Fitted(encoding, source, settings, tables)
+    return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes)
 
 
 @dataclass(frozen=True)
@@ -105,6 +161,15 @@ class Fitted:
     source: LocalSource
     settings: Settings
     tables: Tables  # what features become in training rows
+    classes: npt.NDArray[Any] | None  # what labels stand for; None: they are numbers, or were not used
+
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        """The classes as plain values, which a file can keep."""
+        if self.classes is None:
+            return None
+        plain = self.classes.tolist()
+        return tuple(one if isinstance(one, (str, int, float)) else str(one) for one in plain)
 
     @property
     def trains(self) -> npt.NDArray[np.bool_] | None:
@@ -151,7 +216,17 @@ class Fitted:
         return joined(list(self.pieces()))
 
 
-def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Settings) -> Request:
+def _number_of_linear(
+    kind: type[Encoding], settings: Settings, room: int, n_colors: int, n_classes: int
+) -> int:
+    """Return how many linear columns each class has."""
+    own = int(kind.costs_columns(settings))
+    return number_of_columns(settings, room // n_classes, n_colors, own=own)
+
+
+def coloring_request(
+    kind: type[Encoding], vocabulary: Vocabulary, settings: Settings, n_classes: int = 1
+) -> Request:
     """Return what is asked of the coloring: the palette that is named, or one that suits the budget."""
     room, at_most = settings.budget - len(vocabulary.dense_names), None
     palette: int | str
@@ -162,8 +237,10 @@ def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Set
     elif settings.coloring == "uniform":  # it knows best how many colors it needs
         palette = "proper"
     else:
-        own = int(kind.costs_columns(settings))
-        palette = kind.palette(settings, room - number_of_columns(settings, room, room, own=own))
+        of_class = room // n_classes
+        palette = kind.palette(
+            settings, of_class - _number_of_linear(kind, settings, room, of_class, n_classes)
+        )
     by_field = settings.coloring == "fields"
     if by_field and vocabulary.fields is None:
         raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
@@ -178,16 +255,15 @@ def coloring_request(kind: type[Encoding], vocabulary: Vocabulary, settings: Set
     )
 
 
-def _checked_labels(source: Source, kind: type[Encoding], settings: Settings) -> bool:
-    """Refuse labels that the encoding cannot learn from; return whether they are of two kinds."""
+def _label_kind(source: Source, kind: type[Encoding], settings: Settings) -> str:
+    """Return what the labels are; refuse those that the encoding cannot learn from."""
     facts = source.label_facts()
     if facts is None:
         raise InputError(
             f"the {settings.encoding} encoding requires y to be passed, but the target y is None and the "
             "data has no labels; give y, or name their column"
         )
-    facts.check(kind)
-    return facts.two_kinds
+    return facts.kind(kind, settings)
 
 
 def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> None:
@@ -204,9 +280,10 @@ def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> No
 def _check_affordable(kind: type[Encoding], task: Task) -> None:
     """Where each color costs a column, refuse more colors than the budget has columns for."""
     room, n_colors = task.room, task.coloring.n_colors
-    if kind.costs_columns(task.settings) and n_colors > room:
+    if kind.costs_columns(task.settings) and n_colors * task.n_classes > room:
+        times = f" for each of {task.n_classes} classes" if task.n_classes > 1 else ""
         raise InputError(
             f"the budget leaves {room} columns and the coloring has {n_colors:,} colors, one "
-            "column each at least; expected a larger budget, or fewer colors (max_colors, or a larger "
-            "min_edge_count)"
+            f"column each at least{times}; expected a larger budget, or fewer colors (max_colors, or a "
+            "larger min_edge_count)"
         )

@@ -1,23 +1,28 @@
 """Which rows a row's columns may be learned from: folds, or the half that estimates.
 
 A row's hash decides, never its label: the hash of its features, of its number among equal rows, and of
-the seed.
+the seed; or that of its group, so that rows of one group are together; or the order of the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel, mix
 from chromatic._threads import ordered_map
+from chromatic.data.hashing import hash_spans
+from chromatic.data.names import Names
 from chromatic.data.rows import Rows
+from chromatic.errors import InputError
 from chromatic.parameters import Settings
 
 U64 = np.uint64
 PART_BITS = 5  # rows are numbered in parts by the top bits of their sums
+CONSECUTIVE = 5  # folds of consecutive rows
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,9 @@ class Folds:
 
 def number_of_folds(settings: Settings) -> int:
     """Return how many folds rows are counted in."""
-    return settings.folds if settings.leakage == "crossfit" else 1
+    if settings.leakage != "crossfit":
+        return 1
+    return CONSECUTIVE if settings.folds == "consecutive" else int(settings.folds)
 
 
 def folds_of_hashes(hashes: npt.NDArray[np.uint64], settings: Settings) -> npt.NDArray[np.int32]:
@@ -45,7 +52,51 @@ def folds_of_hashes(hashes: npt.NDArray[np.uint64], settings: Settings) -> npt.N
     """
     if settings.leakage == "split":
         return estimating_half(hashes, settings.split_rate).astype(np.int32) - np.int32(1)
-    return folds_of(hashes, settings.folds)
+    return folds_of(hashes, number_of_folds(settings))
+
+
+def folds_of_groups(groups: Any, n_rows: int, settings: Settings) -> npt.NDArray[np.int32]:
+    """Return folds, or the half that estimates, so that rows of one group are together.
+
+    The hashes of the groups, with the seed, put them in an order; each fold has as many groups as another.
+
+    >>> folds_of_groups(["a", "b", "a", "c"], 4, Settings(folds=3)).tolist()
+    [2, 1, 2, 0]
+    """
+    given = np.asarray(groups)
+    if given.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and groups of shape {given.shape}; expected one group a row")
+    if settings.folds == "consecutive":
+        raise InputError("folds is 'consecutive' and rows have groups; expected one of them, not both")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError("some groups are NaN or infinite; expected a group for every row")
+    kinds, number = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
+    if settings.leakage == "split":
+        least, share = 2, 2.0**-settings.split_rate
+    else:
+        least, share = number_of_folds(settings), 0.0
+    if len(kinds) < least:
+        raise InputError(
+            f"{len(kinds)} groups cannot be held apart in {least} folds; expected as many groups at least, "
+            "or fewer folds"
+        )
+    names = Names.pack([str(kind).encode() for kind in kinds.tolist()])
+    sums = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
+    order = np.argsort(hashes_of_sums(sums, np.zeros(len(sums), np.uint32), settings.seed), kind="stable")
+    rank = np.empty(len(kinds), np.int64)
+    rank[order] = np.arange(len(kinds))
+    if settings.leakage == "split":
+        return np.where(rank < max(1, round(share * len(kinds))), 0, -1).astype(np.int32)[number]
+    return (rank * least // len(kinds)).astype(np.int32)[number]
+
+
+def consecutive_folds(n_rows: int) -> npt.NDArray[np.int32]:
+    """Return folds of consecutive rows, about equal.
+
+    >>> consecutive_folds(7).tolist()
+    [0, 0, 1, 2, 2, 3, 4]
+    """
+    return (np.arange(n_rows) * CONSECUTIVE // max(n_rows, 1)).astype(np.int32)
 
 
 def row_hashes(sums: npt.NDArray[np.uint64], seed: int, threads: int = 1) -> npt.NDArray[np.uint64]:

@@ -1,17 +1,46 @@
-"""The labels of training rows: 0 and 1 for two kinds, or numbers; what is wrong with them is said here."""
+"""The labels of training rows: of two kinds, of several classes, or numbers; what is wrong with them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from numbers import Number
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
+from chromatic.parameters import Settings
 
 Floats = npt.NDArray[np.float64]
+
+
+class OfRows(NamedTuple):
+    """What is told of rows beside their labels, each an array of one element a row, or None."""
+
+    weights: Any = None
+    groups: Any = None  # rows of one group share a fold
+
+
+NOTHING_TOLD = OfRows()
+
+
+class Labels(NamedTuple):
+    """Labels as a fit takes them."""
+
+    numbers: Floats  # 0 and 1, the numbers of classes from 0, or the labels themselves
+    classes: npt.NDArray[Any] | None  # what the first ones stand for; None: labels are numbers
+
+    @property
+    def each(self) -> list[int | None]:
+        """What is learned: each of several classes by its number, or the labels as they are."""
+        return classes_of(self.classes)
+
+
+def classes_of(classes: npt.NDArray[Any] | None) -> list[int | None]:
+    """Return the numbers of the classes where they are more than two; else None alone."""
+    return [None] if classes is None or len(classes) <= 2 else list(range(len(classes)))
 
 
 @dataclass(frozen=True)
@@ -20,38 +49,106 @@ class LabelFacts:
 
     where: str  # "y", or which column they are
     n_rows: int
-    low: float
-    high: float
+    low: Any
+    high: Any
     two_kinds: bool
     null: int = 0  # rows without a label
     infinite: int = 0  # rows whose label is NaN or infinite
+    text: bool = False  # whether they are texts, and no numbers
+    fractions: bool = False  # whether there are numbers that are not whole
 
-    def check(self, encoding: type[Encoding]) -> None:
-        """Refuse labels that the encoding cannot learn from."""
-        rows = f"{self.n_rows:,} rows"
+    def kind(self, encoding: type[Encoding], settings: Settings) -> str:
+        """Return what the labels are, "binary", "classes" or "numbers"; refuse those that are no good."""
+        rows, target_type = f"{self.n_rows:,} rows", settings.target_type
         for number, what in ((self.null, "null"), (self.infinite, "NaN or infinite")):
             if number:
                 raise InputError(
                     f"{self.where} is {what} in {number:,} of {rows}; filter those, or give them labels"
                 )
         if self.low == self.high:
+            only = self.low if self.text else f"{self.low:g}"
             raise InputError(
-                f"{self.where} is {self.low:g} in all {rows}, there is only one class; expected two kinds "
+                f"{self.where} is {only} in all {rows}, there is only one class; expected two kinds "
                 "of labels"
             )
-        if not self.two_kinds and not encoding.numeric_labels:
+        if target_type == "numbers" and self.text:
             raise InputError(
-                f"{self.where} has labels of more than two kinds in {rows}; expected two, or the target "
-                "encoding"
+                f"target_type is 'numbers' and {self.where} has texts, such as {str(self.low)!r}; expected "
+                "numbers, or target_type='classes'"
             )
+        if target_type == "binary" and not self.two_kinds:
+            raise InputError(
+                f"target_type is 'binary' and {self.where} has labels of more than two kinds in {rows}; "
+                "expected two, or another target_type"
+            )
+        kind = target_type if target_type != "auto" else self._guessed()
+        if kind == "numbers" and encoding.of_numbers is None:
+            raise InputError(
+                f"{self.where} has numbers as labels, which the {settings.encoding} encoding does not "
+                "learn from; expected labels of two kinds, or another encoding"
+            )
+        return "binary" if kind == "classes" and self.two_kinds else kind
+
+    def _guessed(self) -> str:
+        """Texts are classes, fractions are numbers; whole numbers may be either."""
+        if self.two_kinds:
+            return "binary"
+        if not self.text and not self.fractions:
+            raise InputError(
+                f"{self.where} has whole numbers of more than two kinds, {self.low:g} to {self.high:g}, in "
+                f"{self.n_rows:,} rows; expected target_type='classes' where they name classes, or "
+                "target_type='numbers'"
+            )
+        return "classes" if self.text else "numbers"
 
 
-def facts_of(labels: Floats, where: str) -> LabelFacts:
-    """Look over labels in memory."""
-    infinite = int((~np.isfinite(labels)).sum())
-    low, high = (float(labels.min()), float(labels.max())) if len(labels) else (0.0, 0.0)
-    two_kinds = bool(((labels == low) | (labels == high)).all())
-    return LabelFacts(where, len(labels), low, high, two_kinds, infinite=infinite)
+def facts_of(y: npt.NDArray[Any], where: str) -> LabelFacts:
+    """Look over labels in memory, which `checked` has seen."""
+    if y.dtype.kind not in "biuf":
+        kinds = np.unique(y)
+        return LabelFacts(where, len(y), kinds[0], kinds[-1], len(kinds) <= 2, text=True)
+    infinite = 0 if y.dtype.kind != "f" else int((~np.isfinite(y)).sum())
+    low, high = (y.min(), y.max()) if len(y) else (np.float64(0), np.float64(0))
+    two_kinds = bool(((y == low) | (y == high)).all())
+    fractions = y.dtype.kind == "f" and not two_kinds and not infinite and bool((y != np.floor(y)).any())
+    return LabelFacts(
+        where, len(y), float(low), float(high), two_kinds, infinite=infinite, fractions=fractions
+    )
+
+
+def checked(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return labels as an array of one type; refuse several types.
+
+    >>> checked(np.array([1, 2], dtype=object)).dtype.kind
+    'i'
+    """
+    types = {type(label) for label in y.tolist()} if y.dtype == object else {y.dtype.type}
+    if len(types) > 1:
+        listed = ", ".join(sorted(kind.__name__ for kind in types))
+        raise InputError(f"y has values of the types {listed}; expected labels of one type")
+    numeric = y.dtype == object and all(issubclass(kind, Number) for kind in types)
+    return np.array(y.tolist()) if numeric else y
+
+
+def settled(y: npt.NDArray[Any], kind: str) -> Labels:
+    """Return labels of a known kind as numbers.
+
+    >>> settled(np.array(["no", "yes", "no"]), "binary").numbers.tolist()
+    [0.0, 1.0, 0.0]
+    """
+    if kind == "numbers":
+        return Labels(np.asarray(y, np.float64), None)
+    if kind == "binary":
+        kinds = kinds_of(y)
+        return Labels(np.asarray(y == kinds[1], np.float64), kinds)
+    classes, numbers, counts = np.unique(y, return_inverse=True, return_counts=True)
+    once = classes[counts == 1]
+    if len(once):
+        raise InputError(
+            f"{len(once):,} of {len(classes):,} classes have one row, such as {once[0]!s}; expected two "
+            "rows of each at least: leave these rows out, or put rare classes together"
+        )
+    return Labels(numbers.astype(np.float64), classes)
 
 
 def as_numbers(y: npt.NDArray[Any]) -> Floats:
@@ -60,20 +157,15 @@ def as_numbers(y: npt.NDArray[Any]) -> Floats:
     >>> as_numbers(np.array(["no", "yes", "no"])).tolist(), as_numbers(np.array([1.0, 2, 3])).tolist()
     ([0.0, 1.0, 0.0], [1.0, 2.0, 3.0])
     """
-    types = {type(label) for label in y.tolist()} if y.dtype == object else {y.dtype.type}
-    if len(types) > 1:
-        listed = ", ".join(sorted(kind.__name__ for kind in types))
-        raise InputError(f"y has values of the types {listed}; expected labels of one type")
+    y = checked(y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
-        return np.asarray(y, np.float64)  # `LabelFacts.check` says how many rows that are
+        return np.asarray(y, np.float64)
     kinds = kinds_of(y)
     if len(kinds) == 2:
-        return np.asarray(y == kinds[1], np.float64)
-    if y.dtype.kind not in "biuf" and len(kinds) != 1:
-        raise InputError(
-            f"y has {len(kinds)} kinds of labels; expected two, or numbers for the target encoding"
-        )
-    return np.zeros(len(y)) if y.dtype.kind not in "biuf" else np.asarray(y, np.float64)
+        return settled(y, "binary").numbers
+    if y.dtype.kind not in "biuf":
+        raise InputError(f"y has {len(kinds)} kinds of labels; expected two, or numbers")
+    return np.asarray(y, np.float64)
 
 
 def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -83,3 +175,32 @@ def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if ((labels == ends[0]) | (labels == ends[-1])).all():
             return ends
     return np.unique(labels)
+
+
+def checked_weights(weights: Any, n_rows: int) -> Floats:
+    """Return the weights of rows, scaled: the mean of those that are not 0 is 1."""
+    given = np.asarray(weights)
+    if given.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and weights of shape {given.shape}; expected one weight a row")
+    try:
+        numbers = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the weights are of type {given.dtype}; expected numbers from 0") from error
+    for wrong, what in ((~np.isfinite(numbers), "NaN or infinite"), (numbers < 0, "negative")):
+        if wrong.any():
+            raise InputError(
+                f"the weight is {what} in {int(wrong.sum()):,} of {n_rows:,} rows; expected numbers from 0"
+            )
+    if not (numbers > 0).any():
+        raise InputError(f"the weights of all {n_rows:,} rows are zero; expected some above 0")
+    return np.asarray(numbers / numbers[numbers > 0].mean())
+
+
+def moments_of(labels: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Return the mean and the variance of labels, 0 where there are none."""
+    if weights is None:
+        return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
+    if not (weights > 0).any():
+        return 0.0, 0.0
+    mean = float(np.average(labels, weights=weights))
+    return mean, float(np.average((labels - mean) ** 2, weights=weights))

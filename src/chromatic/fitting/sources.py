@@ -1,17 +1,13 @@
-"""Where training rows are: in memory or on disk here, on Spark in `chromatic.spark.source`.
-
-A source counts features, codes rows, colors them and accumulates a statistic over them. `fit` says in
-which order, and knows nothing of where the rows are.
-"""
+"""Training rows on this machine, in memory or on disk; those of Spark are in `chromatic.spark.source`."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +24,27 @@ from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.folds import Folds, folds_of_hashes, number_of_folds, row_hashes, row_sums
-from chromatic.fitting.labels import LabelFacts, as_numbers, facts_of
+from chromatic.fitting.folds import (
+    Folds,
+    consecutive_folds,
+    folds_of_groups,
+    folds_of_hashes,
+    number_of_folds,
+    row_hashes,
+    row_sums,
+)
+from chromatic.fitting.labels import (
+    NOTHING_TOLD,
+    LabelFacts,
+    Labels,
+    OfRows,
+    checked,
+    checked_weights,
+    facts_of,
+    moments_of,
+    settled,
+)
+from chromatic.fitting.source import Source
 from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -39,60 +54,24 @@ log = logging.getLogger("chromatic")
 Floats = npt.NDArray[np.float64]
 
 
-class Source(ABC):
-    """Training rows, wherever they are. The methods are called in the order in which they stand here."""
-
-    weighs: ClassVar[bool] = True  # whether it finds the weights of linear columns
-
-    @abstractmethod
-    def label_facts(self) -> LabelFacts | None:
-        """Look over the labels; None where there are none."""
-
-    @abstractmethod
-    def count(self, settings: Settings) -> Vocabulary:
-        """Count the features, and code the rows by the vocabulary that this gives."""
-
-    @abstractmethod
-    def choose_dense(self, settings: Settings) -> Vocabulary:
-        """Choose among dense columns where they leave no room for others (`data.dense`)."""
-
-    @contextlib.contextmanager
-    def coded(self, settings: Settings) -> Iterator[None]:
-        """Hold the coded rows for the time of the block, in which they are read several times."""
-        yield
-
-    @abstractmethod
-    def color(self, request: Request) -> Coloring:
-        """Color the features."""
-
-    @abstractmethod
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
-        """Sum the statistic of an encoding over the rows, resolved as the encoding resolves them."""
-
-    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
-        """Find the weights of features in a linear model over all of them."""
-        raise NotImplementedError
-
-    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
-        """Return the mean and the variance of the labels of the rows that estimate."""
-        return statistic.label_moments()
-
-
 class LocalSource(Source):
     """Coded rows on this machine, in memory or in a file, and their labels. It serves one fit.
 
-    `y` are the labels where they do not come with the rows.
+    `y` are the labels where they do not come with the rows, `rows` the weights and the groups of the rows.
     """
 
     def __init__(
         self,
         data: Dataset | StoredDataset | None = None,
         y: npt.NDArray[Any] | None = None,
+        told: OfRows = NOTHING_TOLD,
         *,
         threads: int | None = None,
     ) -> None:
-        self._data = data
-        self._given = None if y is None else as_numbers(y)
+        self._data, self._told = data, told
+        self.has_weights = told.weights is not None
+        self._given = None if y is None else checked(y)
+        self._labels: Labels | None = None
         self.threads = thread_count(threads)
         self._is_resolved = False
         self.folds: Folds | None = None
@@ -116,10 +95,13 @@ class LocalSource(Source):
 
     @property
     def labels(self) -> Floats | None:
-        """The labels, 0 and 1 where they are of two kinds."""
-        if self._given is None and self._labels_of_rows is not None:
-            self._given = as_numbers(self._labels_of_rows)
-        return self._given
+        """The labels as they were settled: 0 and 1 where they are of two kinds."""
+        return None if self._labels is None else self._labels.numbers
+
+    def _labels_of(self, of_class: int | None) -> Floats:
+        """Return the labels, or whether each row is of a class."""
+        assert self.labels is not None
+        return self.labels if of_class is None else (self.labels == of_class).astype(np.float64)
 
     @property
     def _labels_of_rows(self) -> Floats | None:
@@ -128,6 +110,7 @@ class LocalSource(Source):
     def count(self, settings: Settings) -> Vocabulary:
         if self._is_resolved:
             raise RuntimeError("the source has served a fit, whose colors resolved its rows; make another")
+        _ = self._weights  # they are checked where nothing is learned from labels, too
         self.data.left_out.warn()
         if self.rows.elided_values:
             log.warning(
@@ -138,41 +121,67 @@ class LocalSource(Source):
         return self.data.vocabulary
 
     def choose_dense(self, settings: Settings) -> Vocabulary:
-        assert self.labels is not None
+        assert self._labels is not None
         sizes = {"budget": settings.budget, "min_count": settings.min_count}
-        chosen = chosen_for(self.data.vocabulary, self.rows, self.labels, **sizes)
+        chosen = chosen_for(
+            self.data.vocabulary, self.rows, [self._labels_of(one) for one in self._labels.each], **sizes
+        )
         if chosen is not None:
             log.info("dense features: %d became sparse, for want of room", len(chosen.binned))
             rows: Any = chosen.recode(self.rows)
             self._data = replace(self.data, rows=rows, vocabulary=chosen.vocabulary)
         return self.data.vocabulary
 
+    @cached_property
+    def _weights(self) -> Floats | None:
+        """The weights of the rows, scaled."""
+        given = self._told.weights
+        return None if given is None else checked_weights(given, self.n_rows)
+
+    @property
+    def _labels_as_given(self) -> npt.NDArray[Any] | None:
+        return self._labels_of_rows if self._given is None else self._given
+
     def label_facts(self) -> LabelFacts | None:
-        if self.labels is None:
+        labels = self._labels_as_given
+        if labels is None:
             return None
-        if self.labels.shape != (self.n_rows,):
+        if labels.shape != (self.n_rows,):
             raise InputError(
-                f"{self.n_rows:,} rows and labels of shape {self.labels.shape}; expected one label a row"
+                f"{self.n_rows:,} rows and labels of shape {labels.shape}; expected one label a row"
             )
-        return facts_of(self.labels, "y" if self._labels_of_rows is None else "the label")
+        return facts_of(labels, "y" if self._labels_of_rows is None else "the label")
+
+    def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
+        assert self._labels_as_given is not None
+        self._labels = settled(self._labels_as_given, kind)
+        return self._labels.classes
 
     def color(self, request: Request) -> Coloring:
         return color(self.rows, request, threads=self.threads)
 
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
-        assert self.labels is not None and kind.statistic is not None
-        self.folds = self._folds(settings)
+    def accumulate(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
+    ) -> Statistic:
+        assert self._labels is not None and kind.statistic is not None
+        weights, statistic = self._weights, kind.statistic if self._weights is None else kind.weighted
+        assert statistic is not None
+        if self.folds is None:
+            self.folds = self._folds(settings)
         extent = self._extent(number_of_folds(settings), coloring.n_colors)
         if isinstance(self.rows, StoredRows):
-            self.rows.memory.check(kind.statistic.bytes_needed(extent), "counting labels")
-        sums = kind.statistic.zeros(extent)
+            needed = len(self._labels.each) * statistic.bytes_needed(extent)
+            self.rows.memory.check(needed, "counting labels")
+        sums: Any = statistic.zeros(extent)
+        labels = self._labels_of(of_class)
         for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
             here = slice(start, start + kept.n_rows)
-            sums.add(kept, self.labels[here], self.folds.of_rows[here], coloring.colors)
-        return sums
+            told = {} if weights is None else {"weights": weights[here]}
+            sums.add(kept, labels[here], self.folds.of_rows[here], coloring.colors, **told)
+        return sums  # type: ignore[no-any-return]
 
-    def weigh(self, settings: Settings, *, binary: bool) -> Weights:
-        assert self.labels is not None and self.folds is not None
+    def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
+        assert self.folds is not None
         extent, rows = self._extent(number_of_folds(settings)), self.rows
         if isinstance(rows, StoredRows):
             what = "finding the weights of linear columns (--linear 0 does without)"
@@ -180,12 +189,13 @@ class LocalSource(Source):
             rows = rows.load()
         task = Weighing(
             rows,
-            Dense.of(rows),
-            self.labels,
+            Dense.of(rows, self._weights),
+            self._labels_of(of_class),
             self.folds.of_rows,
             row_sums(rows, self.data.vocabulary.hashes),
             binary=binary,
             seed=settings.seed,
+            importance=self._weights,
         )
         return weigh(task, extent.n_folds, extent.n_several, self.threads)
 
@@ -202,17 +212,22 @@ class LocalSource(Source):
         n_rows = self.rows.n_rows
         if settings.leakage == "none":
             return Folds(np.zeros(n_rows, np.int32), settings)
+        if self._told.groups is not None:
+            return Folds(folds_of_groups(self._told.groups, n_rows, settings), settings)
+        if settings.leakage == "crossfit" and settings.folds == "consecutive":
+            return Folds(consecutive_folds(n_rows), settings)
         sums, keys = np.empty(n_rows, np.uint64), self.data.vocabulary.hashes
         for start, piece in self.rows.pieces():
             sums[start : start + piece.n_rows] = row_sums(piece, keys)
         hashes = row_hashes(sums, settings.seed, self.threads)
         return Folds(folds_of_hashes(hashes, settings), settings)
 
-    def label_moments(self, statistic: Statistic) -> tuple[float, float]:
-        assert self.labels is not None and self.folds is not None
-        trains = self.folds.trains
-        labels = self.labels if trains is None else self.labels[~trains]
-        return (float(labels.mean()), float(labels.var())) if len(labels) else (0.0, 0.0)
+    def label_moments(self, statistic: Statistic, of_class: int | None = None) -> tuple[float, float]:
+        assert self.folds is not None
+        labels, weights, trains = self._labels_of(of_class), self._weights, self.folds.trains
+        if trains is not None:
+            labels, weights = labels[~trains], None if weights is None else weights[~trains]
+        return moments_of(labels, weights)
 
     def resolved(self, encoding: Encoding) -> Iterator[tuple[int, Rows]]:
         """Yield the rows as the encoding resolves them, some at a time, each with its first row."""
@@ -244,11 +259,12 @@ class MemorySource(LocalSource):
         self,
         batches: list[Batch],
         y: npt.NDArray[Any] | None = None,
+        told: OfRows = NOTHING_TOLD,
         *,
         fields: bool = False,
         threads: int | None = None,
     ) -> None:
-        super().__init__(None, y, threads=threads)
+        super().__init__(None, y, told, threads=threads)
         self._batches = batches
         self._fields = fields  # whether the columns of a table are kept as fields, whatever the coloring
         labels = [batch.labels for batch in batches if batch.labels is not None]
@@ -285,8 +301,9 @@ class DiskSource(LocalSource):
         limit: MemoryLimit,
         settings: Settings,
         y: npt.NDArray[Any] | None = None,
+        told: OfRows = NOTHING_TOLD,
     ) -> None:
-        super().__init__(None, y, threads=reader.n_jobs)
+        super().__init__(None, y, told, threads=reader.n_jobs)
         self._read_stored = lambda: read_stored(
             reader,
             paths,
@@ -316,11 +333,16 @@ def _bytes_for_labels(settings: Settings, n_features: int) -> int:
 
 @contextlib.contextmanager
 def source_of_files(
-    reader: Reader, paths: list[str], settings: Settings, y: npt.NDArray[Any] | None = None
+    reader: Reader,
+    paths: list[str],
+    settings: Settings,
+    y: npt.NDArray[Any] | None = None,
+    told: OfRows = NOTHING_TOLD,
 ) -> Iterator[LocalSource]:
     """Open files as a source: in memory or, with a limit of memory, on disk for the time of the block."""
     if settings.memory is None:
-        yield MemorySource(reader.batches(paths), y, fields=reader.keeps_fields, threads=reader.n_jobs)
+        read = reader.batches(paths), y, told
+        yield MemorySource(*read, fields=reader.keeps_fields, threads=reader.n_jobs)
         return
     with limited(settings.memory, settings.cache) as limit:
-        yield DiskSource(reader, paths, limit, settings, y)
+        yield DiskSource(reader, paths, limit, settings, y=y, told=told)

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, mix, prefetch
 from chromatic._threads import ordered_map
 from chromatic.coloring import Size
 from chromatic.data.rows import Rows
+from chromatic.fitting import descent
 
 log = logging.getLogger("chromatic")
 
@@ -36,8 +36,8 @@ Folds = npt.NDArray[np.int32]
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
 STEP = 1.8  # from one strength to the next, where the choice is a finer one
 WORTH = 0.002  # a weaker penalty must predict better by this share
-MOST_EPOCHS = 30
-TOLERANCE = 0.02  # of what the labels differ from their mean
+MOST_EPOCHS, TOLERANCE = 30, 0.02  # the tolerance is of what the labels differ from their mean
+MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of what is left of them
 UNSETTLED = 0.1  # the same, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
 MOST_ENTRIES = 1 << 22  # of these rows
@@ -53,6 +53,7 @@ class Weights:
     of_dense: Floats
     intercept: float
     strength: float  # C: the inverse of the penalty on the square of the weights
+    held_out_loss: float  # of a row that did not choose the weights: of numbers the squared error
 
 
 class Dense(NamedTuple):
@@ -62,10 +63,16 @@ class Dense(NamedTuple):
     factors: Floats  # 0 for a column that never changes
 
     @classmethod
-    def of(cls, rows: Rows) -> Dense:
+    def of(cls, rows: Rows, importance: Floats | None = None) -> Dense:
         # Sorted, so that the order of the rows does not change the last digit.
-        columns = np.sort(rows.dense.astype(np.float64), axis=0)
-        centers, spread = columns.mean(axis=0), columns.std(axis=0)
+        columns = rows.dense.astype(np.float64)
+        if importance is None:
+            columns = np.sort(columns, axis=0)
+            centers, spread = columns.mean(axis=0), columns.std(axis=0)
+        else:
+            orders = [np.lexsort((importance, column)) for column in columns.T]
+            both = [_moments(column[o], importance[o]) for column, o in zip(columns.T, orders, strict=True)]
+            centers, spread = np.array(both).reshape(-1, 2).T
         large = spread > 1e-9 * np.abs(centers)
         return cls(centers, np.where(large, 1.0 / np.where(large, spread, 1.0), 0.0))
 
@@ -89,6 +96,15 @@ class Weighing:
     sums: npt.NDArray[np.uint64]  # of the hashes of each row's features: what tells rows apart
     binary: bool
     seed: int
+    importance: Floats | None = None  # the weight of each row, 0 where it plays no part; None: all are 1
+
+    def __post_init__(self) -> None:
+        if self.importance is not None:
+            object.__setattr__(self, "fold", np.where(self.importance > 0, self.fold, NO_FOLD))
+
+    def weight(self, which: npt.NDArray[np.bool_]) -> float:
+        """Return the weight of some rows, together."""
+        return float(which.sum() if self.importance is None else np.sort(self.importance[which]).sum())
 
     def taken(self, numbers: Integers) -> Weighing:
         """Return some of the rows."""
@@ -109,6 +125,7 @@ class Weighing:
             labels=self.labels[numbers],
             fold=self.fold[numbers],
             sums=self.sums[numbers],
+            importance=None if self.importance is None else self.importance[numbers],
         )
 
     @property
@@ -122,9 +139,10 @@ class Weighing:
         """
         dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
         keys = (dense, self.labels, self.sums) if by_label else (dense, self.sums)
+        keys = keys if self.importance is None else (self.importance, *keys)
         order, epoch = np.lexsort(keys), 0
         while True:
-            _shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
+            descent.shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
             yield order
             epoch += 1
 
@@ -143,25 +161,32 @@ def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Wei
     `n_several` features may be in several rows; those after them are in one at most, and have no weight
     out of its fold.
     """
-    n_folds = n_folds if n_folds > 1 else 0
-    by_fold, strength = np.empty((n_several, n_folds), np.float32), choose_strength(task)
-    if n_folds:
-        strength, by_fold[:, 0] = _choose_finer(task, strength, n_several, threads)
+    strength, loss = choose_strength(task)
+    folds = range(n_folds - 1)
+    by_fold = np.empty((n_several, n_folds if folds else 0), np.float32)
+    if folds:
+        strength, loss, by_fold[:, -1] = _choose_finer(task, strength, (n_folds - 1, n_several), threads)
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
-    folds = [NO_FOLD, *range(1, n_folds)]
-    solutions = ordered_map(lambda fold: _out_of_fold(task, fold, strength), folds, threads)
+    solutions = ordered_map(lambda fold: _out_of_fold(task, fold, strength), (NO_FOLD, *folds), threads)
     intercept, whole = next(solutions)
-    for fold, (_, solution) in zip(folds[1:], solutions, strict=True):
+    for fold, (_, solution) in enumerate(solutions):
         by_fold[:, fold] = solution.weights[:n_several]
     of_dense = whole.dense[:-1] * task.dense.factors
     intercept += float(whole.dense[-1] - of_dense @ task.dense.centers)
-    return Weights(whole.weights.astype(np.float32), by_fold, of_dense, intercept, strength)
+    return Weights(
+        of_features=whole.weights.astype(np.float32),
+        by_fold=by_fold,
+        of_dense=of_dense,
+        intercept=intercept,
+        strength=strength,
+        held_out_loss=loss,
+    )
 
 
 def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Solution]:
     """Return the mean and the solution of the rows outside of a fold."""
     used = (task.fold >= 0) & (task.fold != fold)
-    share = used.sum() / max((task.fold >= 0).sum(), 1)
+    share = task.weight(used) / max(task.weight(task.fold >= 0), 1.0)
     offset = _offset(task, used)
     if offset is None:
         log.warning(
@@ -173,8 +198,8 @@ def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Sol
     return offset, _solve(task, used, (offset, strength / share), _nothing(task), orders)
 
 
-def choose_strength(task: Weighing) -> float:
-    """Return the C under which the labels of a fifth of the rows are about likeliest, the others given.
+def choose_strength(task: Weighing) -> tuple[float, float]:
+    """Return the C under which the labels of a fifth of the rows are about likeliest, and their loss.
 
     From the strongest penalty on, each solution is the start of the next, until held-out rows are
     predicted worse. Of penalties that are alike, the strongest is chosen: weaker ones take more epochs.
@@ -183,36 +208,38 @@ def choose_strength(task: Weighing) -> float:
     used, held_out = (sample.fold >= 0) & ~held_out, held_out & (sample.fold >= 0)
     offset = _offset(sample, used)
     if offset is None or not held_out.any():
-        return STRENGTHS[0]
-    solution, losses, last = _nothing(sample), [math.inf], STRENGTHS[0]
+        return STRENGTHS[0], 0.0
+    solution, losses, last = _nothing(sample), [], STRENGTHS[0]
     for strength in STRENGTHS:
         solution = Solution(*(numbers * (strength / last) for numbers in solution))
         orders, last = sample.orders(by_label=True), strength
         solution = _solve(sample, used, (offset, strength), solution, orders)
-        losses.append(_loss_of(sample, (offset, solution), held_out))
+        losses.append(_loss(sample, (offset, solution), held_out))
         if losses[-1] > min(losses) * (1.0 + WORTH):
             break
-    alike = np.array(losses[1:]) <= min(losses) * (1.0 + WORTH)
-    return STRENGTHS[int(alike.argmax())]
+    best = int((np.array(losses) <= min(losses) * (1.0 + WORTH)).argmax())
+    return STRENGTHS[best], losses[best]
 
 
 def _choose_finer(
-    task: Weighing, strength: float, n_several: int, threads: int
-) -> tuple[float, npt.NDArray[np.float32]]:
-    """Return the best C for the first fold, from a given one on, and the weights out of that fold by it.
+    task: Weighing, strength: float, extent: tuple[int, int], threads: int
+) -> tuple[float, float, npt.NDArray[np.float32]]:
+    """Return the best C for the last fold, from a given one on, its loss, and the weights out of that fold.
 
-    All rows may want a weaker penalty than a sample: they have more rows of each feature.
+    All rows may want a weaker penalty than a sample: they have more rows of each feature. `extent` is the
+    fold, and how many features have weights out of it.
     """
+    fold, n_several = extent
 
-    def out_of_first(strength: float) -> tuple[float, npt.NDArray[np.float32]]:
-        solved = _out_of_fold(task, 0, strength)
-        return _loss_of(task, solved, task.fold == 0), solved[1].weights[:n_several].astype(np.float32)
+    def out_of_fold(strength: float) -> tuple[float, npt.NDArray[np.float32]]:
+        solved = _out_of_fold(task, fold, strength)
+        return _loss(task, solved, task.fold == fold), solved[1].weights[:n_several].astype(np.float32)
 
-    (least, best), following = ordered_map(out_of_first, (strength, STEP * strength), threads)
-    while following[0] < least * (1.0 - WORTH) and strength < STRENGTHS[-1]:
-        strength, (least, best) = STEP * strength, following
-        following = out_of_first(STEP * strength)
-    return strength, best
+    best, following = ordered_map(out_of_fold, (strength, STEP * strength), threads)
+    while following[0] < best[0] * (1.0 - WORTH) and strength < STRENGTHS[-1]:
+        strength, best = STEP * strength, following
+        following = out_of_fold(STEP * strength)
+    return strength, *best
 
 
 def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
@@ -225,25 +252,46 @@ def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
     return sample, place < len(drawn) // 5
 
 
-def _loss_of(task: Weighing, solved: tuple[float, Solution], which: npt.NDArray[np.bool_]) -> float:
+def _loss(task: Weighing, solved: tuple[float, Solution], which: npt.NDArray[np.bool_]) -> float:
     """Return the mean loss of some rows; 0 for none."""
     if not which.any():
         return 0.0
     (offset, solution), margins = solved, np.empty(task.rows.n_rows)
-    _predict(task.csr, task.dense, solution[1:], offset, margins)
+    descent.predict(task.csr, task.dense, solution[1:], offset, margins)
     labels, margins = task.labels[which], margins[which]
-    if not task.binary:
-        return float(((labels - margins) ** 2).mean())
-    return float(np.logaddexp(0.0, np.where(labels == 1, -margins, margins)).mean())
+    if task.binary:
+        losses = np.logaddexp(0.0, np.where(labels == 1, -margins, margins))
+    else:
+        losses = (labels - margins) ** 2
+    weights = None if task.importance is None else task.importance[which]
+    return float(losses.mean() if weights is None else np.average(losses, weights=weights))
 
 
 def _offset(task: Weighing, used: npt.NDArray[np.bool_]) -> float | None:
     """Return what the model says where it knows nothing; None where all labels are of one kind."""
-    labels = np.sort(task.labels[used])  # so that the order of the rows does not change the mean
+    labels = task.labels[used]
     if not len(labels) or labels.min() == labels.max():
         return None
-    mean = float(labels.mean())
+    mean, _ = _spread(task, used)
     return math.log(mean / (1 - mean)) if task.binary else mean
+
+
+def _spread(task: Weighing, used: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the mean of the labels, and by how much they differ from it; no order of rows changes it."""
+    if task.importance is None:
+        labels = np.sort(task.labels[used])
+        mean = labels.mean()
+        return float(mean), float(np.abs(labels - mean).sum())
+    labels, weights = task.labels[used], task.importance[used]
+    order = np.lexsort((weights, labels))
+    mean, _ = _moments(labels[order], weights[order])
+    return mean, float((weights[order] * np.abs(labels[order] - mean)).sum())
+
+
+def _moments(numbers: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the mean and the standard deviation of numbers with weights."""
+    mean = float(np.average(numbers, weights=weights))
+    return mean, math.sqrt(float(np.average((numbers - mean) ** 2, weights=weights)))
 
 
 def _nothing(task: Weighing) -> Solution:
@@ -262,139 +310,23 @@ def _solve(
 
     `fixed` are the offset and C.
     """
-    labels = np.sort(task.labels[used])
-    spread = float(np.abs(labels - labels.mean()).sum())
-    descend = _descend if task.binary else _descend_squares
-    for order in islice(orders, MOST_EPOCHS):
-        off = descend(task.csr, task.dense, (task.labels, used, order), fixed, start)
-        if off <= TOLERANCE * spread:
+    _, spread = _spread(task, used)
+    importance = np.empty(0) if task.importance is None else task.importance
+    descend = descent.descend if task.binary else descent.descend_squares
+    most, tolerance = MOST_EPOCHS, TOLERANCE * spread
+    if not task.binary:
+        most = MOST_EPOCHS_OF_NUMBERS
+    for order in islice(orders, most):
+        off = descend(task.csr, task.dense, (task.labels, used, order, importance), fixed, start)
+        if not task.binary:  # dual variables come to C times what is left of labels, which may be little
+            tolerance = TOLERANCE_OF_NUMBERS * float(np.abs(start.duals[used]).sum()) / fixed[1]
+        if off <= tolerance:
             return start
     if off > UNSETTLED * spread:
         log.warning(
             "the weights of linear columns are not settled after %d epochs, rows are off by %.2g; they are "
             "used as they are",
-            MOST_EPOCHS,
-            off / len(labels),
+            most,
+            off / max(task.weight(used), 1.0),
         )
     return start
-
-
-@kernel
-def _shuffle(order, seed):  # type: ignore[no-untyped-def]
-    """Shuffle in place (Fisher and Yates), with words of SplitMix64."""
-    state = mix(seed)
-    for i in range(len(order) - 1, 0, -1):
-        state += np.uint64(0x9E3779B97F4A7C15)
-        j = np.int64(((mix(state) >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
-        order[i], order[j] = order[j], order[i]
-
-
-@inlined
-def _margin(rows, scaling, solution, row, offset):  # type: ignore[no-untyped-def]
-    """Return what the weights say of a row, and the square of its length."""
-    indptr, codes, dense = rows
-    centers, factors = scaling
-    weights, of_dense = solution
-    margin, length = offset + of_dense[len(centers)], 1.0
-    for d in range(len(centers)):
-        x = (dense[row, d] - centers[d]) * factors[d]
-        margin += x * of_dense[d]
-        length += x * x
-    for i in range(indptr[row], indptr[row + 1]):
-        margin += weights[codes[i]]
-    return margin, length + (indptr[row + 1] - indptr[row])
-
-
-@inlined
-def _move(rows, scaling, solution, row, step):  # type: ignore[no-untyped-def]
-    indptr, codes, dense = rows
-    centers, factors = scaling
-    weights, of_dense = solution
-    of_dense[len(centers)] += step
-    for d in range(len(centers)):
-        of_dense[d] += step * (dense[row, d] - centers[d]) * factors[d]
-    for i in range(indptr[row], indptr[row + 1]):
-        weights[codes[i]] += step
-
-
-@inlined
-def _prefetch_row(rows, weights, order, at):  # type: ignore[no-untyped-def]
-    """Ask the cache for what the next steps read: where a row starts, its features, their weights."""
-    indptr, codes, _ = rows
-    if at + 12 < len(order):
-        prefetch(indptr, order[at + 12])
-        prefetch(codes, indptr[order[at + 8]])
-        row = order[at + 2]
-        for i in range(indptr[row], min(indptr[row + 1], indptr[row] + 32)):
-            prefetch(weights, np.int64(codes[i]))
-
-
-@kernel
-def _descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
-    """An epoch of logistic regression; return by how much all rows' dual variables were off, over C.
-
-    The dual variable z of a row is between 0 and C. Its step makes a (z - old) + b + ln(z / (C - z)) zero,
-    where b is the row's margin and a its squared length: by Newton's method within a bracket.
-    """
-    labels, used, order = problem
-    offset, strength = fixed
-    duals, weights, of_dense = solution
-    off = 0.0
-    for at in range(len(order)):
-        row = order[at]
-        _prefetch_row(rows, weights, order, at)
-        if not used[row]:
-            continue
-        sign = 1.0 if labels[row] == 1.0 else -1.0
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
-        margin *= sign
-        old = duals[row]
-        target = strength / (1.0 + math.exp(margin))  # at the optimum z is this
-        off += abs(old - target)
-        low, high = 0.0, strength
-        z = old if old > 0.0 else min(max(target, 1e-9 * strength), 0.5 * strength)
-        for _ in range(30):
-            slope = length * (z - old) + margin + math.log(z / (strength - z))
-            if slope > 0.0:
-                high = z
-            else:
-                low = z
-            new = z - slope / (length + strength / (z * (strength - z)))
-            if new <= low:
-                new = 0.5 * (z + low)
-            elif new >= high:
-                new = 0.5 * (z + high)
-            done = abs(new - z) <= 1e-7 * strength
-            z = new
-            if done:
-                break
-        duals[row] = z
-        _move(rows, scaling, (weights, of_dense), row, sign * (z - old))
-    return off / strength
-
-
-@kernel
-def _descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
-    """An epoch of ridge regression; return by how much all rows' dual variables were off, over C."""
-    labels, used, order = problem
-    offset, strength = fixed
-    duals, weights, of_dense = solution
-    off = 0.0
-    for at in range(len(order)):
-        row = order[at]
-        _prefetch_row(rows, weights, order, at)
-        if not used[row]:
-            continue
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
-        lacking = labels[row] - margin - duals[row] / strength
-        off += abs(lacking)
-        step = lacking / (length + 1.0 / strength)
-        duals[row] += step
-        _move(rows, scaling, (weights, of_dense), row, step)
-    return off
-
-
-@kernel
-def _predict(rows, scaling, solution, offset, out):  # type: ignore[no-untyped-def]
-    for row in range(len(out)):
-        out[row], _ = _margin(rows, scaling, solution, row, offset)

@@ -135,7 +135,7 @@ class AnySplit(ABC, Generic[AnyPair]):
     def with_room(self, budget: int) -> Self:
         """Return the split with dense columns that leave room in a budget for others."""
         data, min_count = self.train, self.limits.get("min_count", DEFAULTS.min_count)
-        chosen = chosen_for(data.vocabulary, data.rows, self.y, budget=budget, min_count=min_count)
+        chosen = chosen_for(data.vocabulary, data.rows, [self.y], budget=budget, min_count=min_count)
         if chosen is None:
             return self
         rows: Any = chosen.recode(data.rows)

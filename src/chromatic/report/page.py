@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 import chromatic
 from chromatic.data.rows import Rows
+from chromatic.errors import InputError
 from chromatic.model import Model
 from chromatic.report import sections
 from chromatic.report.calibration import calibration
@@ -32,6 +33,12 @@ class Section(NamedTuple):
 
 def report(model: Model, rows: Rows | None = None, *, name: str = "model", threads: int = 1) -> str:
     """Return the page as HTML; `rows` are test rows that the model's vocabulary codes."""
+    parts = model.encoding.of_classes()
+    if parts:
+        raise InputError(
+            f"the model has columns for {len(parts)} classes, which a report does not show yet; expected a "
+            "model of labels of two kinds, or of numbers"
+        )
     observed = None if rows is None else observe(model.encoding, rows, threads)
     subject = Subject(name, model, observed)
     contents = embedded(subject)

@@ -66,7 +66,7 @@ class Subject:
     def binary(self) -> bool:
         """Whether labels are of two kinds, as far as the model or the test rows tell."""
         encoding, observed = self.encoding, self.observed
-        by_model = encoding.prior is not None and not encoding.numeric_labels
+        by_model = encoding.prior is not None and encoding.of_numbers != encoding.name
         return by_model or (observed is not None and observed.positive_rate is not None)
 
     def needs_test(self, why: str) -> Hint:

@@ -31,10 +31,10 @@ class Checked:
     n_rows: int
     labels: LabelFacts | None = None
 
-    def label(self, column: str) -> Column:
+    def label(self, column: str, kind: str) -> Column:
         """Return the labels; of two kinds as 0 and 1, the larger as 1."""
         assert self.labels is not None
-        if self.labels.two_kinds:
+        if kind == "binary":
             return (F.col(quoted(column)) == F.lit(self.labels.high)).cast("double")
         return F.col(quoted(column)).cast("double")
 
@@ -100,14 +100,16 @@ def _label_facts(frame: DataFrame, label: str, told: Any) -> LabelFacts:
     number = F.col(quoted(label)).cast("double")
     low, high = told["low"], told["high"]
     known = low is not None and not told["null"] and not told["infinite"]
+    two_kinds = known and frame.filter(~number.isin(low, high)).isEmpty()
     return LabelFacts(
         where=f"the label column {label!r}",
         n_rows=told["rows"],
         low=low if known else 0.0,
         high=high if known else 0.0,
-        two_kinds=known and frame.filter(~number.isin(low, high)).isEmpty(),
+        two_kinds=two_kinds,
         null=told["null"],
         infinite=told["infinite"],
+        fractions=known and not two_kinds and not frame.filter(number != F.floor(number)).isEmpty(),
     )
 
 

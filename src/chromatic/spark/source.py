@@ -67,6 +67,7 @@ class SparkSource(Source):
         self._checked: Checked | None = None
         self._vocabulary: Vocabulary | None = None
         self._coded: DataFrame | None = None
+        self._label_kind = "binary"
 
     @property
     def checked(self) -> Checked:
@@ -80,6 +81,11 @@ class SparkSource(Source):
         if settings.values == "distinct":
             raise InputError(
                 "values is 'distinct', which Spark does not serve; expected 'elide', or a local fit"
+            )
+        if settings.leakage == "crossfit" and settings.folds == "consecutive":
+            raise InputError(
+                "folds is 'consecutive' and the rows of a frame have no order; expected a number of folds, "
+                "or a local fit"
             )
         check_limits(settings.dense_threshold, settings.min_count)
         n_rows = self.checked.n_rows
@@ -105,6 +111,17 @@ class SparkSource(Source):
     def label_facts(self) -> LabelFacts | None:
         return self.checked.labels
 
+    def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
+        facts = self.checked.labels
+        assert facts is not None
+        if kind == "classes":
+            raise InputError(
+                f"{facts.where} has several classes, which Spark does not fit yet; expected labels of two "
+                "kinds or numbers, or a local fit"
+            )
+        self._label_kind = kind
+        return np.array([facts.low, facts.high]) if kind == "binary" else None
+
     @contextlib.contextmanager
     def coded(self, settings: Settings) -> Iterator[None]:
         """Let the workers hold the coded rows."""
@@ -120,7 +137,7 @@ class SparkSource(Source):
         """Return the frame of coded rows, with labels and, where statistics need them, folds."""
         label = numbering = None
         if self.uses_labels:
-            label = self.checked.label(self.place.label)
+            label = self.checked.label(self.place.label, self._label_kind)
             if self.by_fold or settings.leakage == "split":
                 numbering = Numbering(settings, self.place.order)
         return code(
@@ -168,7 +185,9 @@ class SparkSource(Source):
         told: Any = self._coded.agg(*asked).first()
         return int(told["entries"]), int(told["largest"])
 
-    def accumulate(self, kind: type[Encoding], coloring: Coloring, settings: Settings) -> Statistic:
+    def accumulate(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
+    ) -> Statistic:
         assert self._coded is not None
         sums = kind.sums_collisions(settings)
         return accumulate(self._coded, kind, coloring, 1, sums=sums)  # by fold only for training rows
@@ -196,12 +215,15 @@ def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding:
     source = SparkSource(frame, place, uses_labels=True, by_fold=True)
     facts = source.label_facts()
     assert facts is not None
-    facts.check(type(encoding))
+    kind = facts.kind(type(encoding), settings)
+    if kind == "numbers" and encoding.of_numbers != encoding.name:
+        raise InputError(f"{facts.where} has numbers and the model learned from two kinds; expected those")
+    source.settle_labels(kind)
     coded = source.code(encoding.vocabulary, settings)
     n_folds = number_of_folds(settings)
     statistic = accumulate(coded, type(encoding), encoding.coloring, n_folds, sums=encoding.sums)
     moments = statistic.label_moments()
-    task = Task(encoding.vocabulary, encoding.coloring, settings, facts.two_kinds, *moments)
+    task = Task(encoding.vocabulary, encoding.coloring, settings, kind == "binary", *moments)
     return encoding.by_fold(task, statistic)
 
 
