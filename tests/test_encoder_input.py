@@ -72,11 +72,10 @@ def test_field_dims_are_the_sizes_of_embeddings(clicks):
         ({}, None, "requires y to be passed"),
         ({}, [1] * 6, "there is only one class"),
         ({}, ["a"] * 6, "there is only one class"),
-        ({}, ["a", "b", "c"] * 2, "y has 3 kinds of labels; expected two"),
         (
             {},
             [0, 1, 2] * 2,
-            "labels of more than two kinds in 6 rows; expected two, or the target encoding",
+            "whole numbers of more than two kinds, 0 to 2, in 6 rows; expected target_type",
         ),
         ({}, [0, 1], "6 rows and labels of shape"),
         ({}, [0, 1, 1, 0, 1, np.nan], "NaN"),

@@ -119,7 +119,7 @@ def test_odd_rows_and_coefficients_are_refused_in_one_line():
             {"row": {**row, "colour": "red"}},
             "the row has the column 'colour'; expected those of the fit: a",
         ),
-        ({"row": {"a": "a1"}}, "the numeric columns are none; expected those of the data before: size"),
+        ({"row": {"a": "a1"}}, "there is no column 'size', which the rows before have"),
         ({"row": {**row, "a": object()}}, "a value of a kind that tables do not have .*; expected numbers"),
         ({"row": "a=1"}, "a row of type str; expected a list or set"),
         ({"row": row, "coef": [1.0, 2.0]}, r"coef has the shape \(2,\); expected one number for each of "),

@@ -6,7 +6,7 @@ own and its linear ones, then those of the next. What a feature becomes is a tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self
 
@@ -19,6 +19,7 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded, Tables, side_by_side
 from chromatic.encoding.linear import Linear
+from chromatic.encoding.naming import Called
 from chromatic.encoding.protocol import ClassPart, ColumnFacts, Encoding, Integers, Task, Words
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -77,6 +78,10 @@ class ClassesEncoding(Encoding):
         widths = [(part.column_colors, part.n_sparse_columns - part.n_own_columns) for part in self.parts]
         return np.concatenate([np.append(own, np.full(n_linear, -1)) for own, n_linear in widths])
 
+    @property
+    def n_bin_columns(self) -> int:
+        return 0  # those of each class are followed by its linear ones
+
     def encode_resolved(
         self, rows: Rows, tables: Tables | None = None, fold: npt.NDArray[np.int32] | None = None
     ) -> Encoded:
@@ -84,9 +89,9 @@ class ClassesEncoding(Encoding):
         each = zip(self.parts, of_parts, strict=True)
         return side_by_side([part.encode_resolved(rows, own, fold) for part, own in each])
 
-    def own_names(self, called: Callable[[bytes], str]) -> list[str]:
+    def own_names(self, called: Called) -> list[str]:
         each = zip(self.labels, self.parts, strict=True)
-        return [f"{label}: {name}" for label, part in each for name in part.column_names(called)]
+        return [f"{label}/{name}" for label, part in each for name in part.column_names(called)]
 
     def column_facts(self) -> ColumnFacts:
         raise NotImplementedError("each class has facts of its own columns")

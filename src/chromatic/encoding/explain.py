@@ -134,7 +134,7 @@ def locate(encoding: Encoding, feature: str | bytes | int) -> dict[str, Any]:
         )
     each = encoding.of_classes()
     if each:
-        places = [(label, _shifted(locate(part, feature), first)) for label, part, first in each]
+        places = [(label, shifted(locate(part, feature), first)) for label, part, first in each]
         shared = {key: places[0][1][key] for key in ("feature", "color", "count")}
         own = {label: {k: v for k, v in place.items() if k not in shared} for label, place in places}
         return {**shared, "classes": own}
@@ -159,7 +159,7 @@ def places_of(encoding: Encoding, codes: npt.NDArray[np.int64]) -> list[dict[str
     return [dict(zip(told, one, strict=True)) for one in zip(*told.values(), strict=True)]
 
 
-def _shifted(place: dict[str, Any], first: int) -> dict[str, Any]:
+def shifted(place: dict[str, Any], first: int) -> dict[str, Any]:
     """Return a place whose columns count from another first one."""
     columns = {key: place[key] for key in ("column", "linear") if place.get(key) is not None}
     return place | {key: column + first for key, column in columns.items()}

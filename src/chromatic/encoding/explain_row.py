@@ -10,7 +10,7 @@ import numpy.typing as npt
 from chromatic.data.batch import Batch
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
-from chromatic.encoding.explain import place_of_dense, places_of
+from chromatic.encoding.explain import place_of_dense, places_of, shifted
 from chromatic.encoding.naming import text_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
@@ -26,7 +26,8 @@ def explain_row(
     Each of `features` tells where it went, as `locate` does, the `name` of its column, and what it `adds`
     to that column; its `weight` is what it adds to its linear column. A feature that shares its color with
     a rarer one adds 0 where collisions are dropped. Where absence makes a column, an entry without a
-    feature stands for it. `unseen` are the features that were not in training.
+    feature stands for it. Where there are several classes, a feature has an entry for each, which names
+    the `class`. `unseen` are the features that were not in training.
 
     With the coefficients of a linear model on the columns, each entry has its `contribution`, and the sum
     of all of them and of the intercept is the `score` of the row.
@@ -57,15 +58,12 @@ def _entries(encoding: Encoding, batch: Batch) -> tuple[list[Entry], list[str]]:
     is_sparse = slots < len(vocabulary)
     codes = np.sort(slots[is_sparse])
     kept = set(encoding.resolve(rows).codes.tolist())
-    values = encoding.tables.values
-    entries = []
-    for code, place in zip(codes.tolist(), places_of(encoding, codes), strict=True):
-        adds = 1.0 if values is None else float(values[code, 0])
-        counts = code in kept and place["column"] is not None
-        entry = {"feature": vocabulary.text(code), **place, "adds": adds if counts else 0.0}
-        entries.append(entry)
-    if encoding.absent is not None:
-        entries += _absences(encoding, set(encoding.coloring.colors[codes].tolist()))
+    entries: list[Entry] = []
+    for label, part, first in encoding.of_classes():
+        of_class = [shifted(entry, first) for entry in _sparse_entries(part, codes, kept)]
+        entries += [entry | {"class": label} for entry in of_class]
+    if not encoding.of_classes():
+        entries = _sparse_entries(encoding, codes, kept)
     unused = [word for word, slot in zip(words, slots, strict=True) if _is_dense(slot, encoding)]
     for at, name in enumerate(vocabulary.dense_names):
         value = float(rows.dense[0, at])
@@ -78,6 +76,20 @@ def _entries(encoding: Encoding, batch: Batch) -> tuple[list[Entry], list[str]]:
     ]
     unseen = [text_of(word) for word, slot in zip(words, slots, strict=True) if slot == MISSING]
     return entries, unseen
+
+
+def _sparse_entries(encoding: Encoding, codes: npt.NDArray[np.int64], kept: set[int]) -> list[Entry]:
+    """Return an entry for each of some sparse features, and for each color whose absence makes a column."""
+    values = encoding.tables.values
+    entries = []
+    for code, place in zip(codes.tolist(), places_of(encoding, codes), strict=True):
+        adds = 1.0 if values is None else float(values[code, 0])
+        counts = code in kept and place["column"] is not None
+        feature = encoding.vocabulary.text(code)
+        entries.append({"feature": feature, **place, "adds": adds if counts else 0.0})
+    if encoding.absent is not None:
+        entries += _absences(encoding, set(encoding.coloring.colors[codes].tolist()))
+    return entries
 
 
 def _is_dense(slot: np.int64, encoding: Encoding) -> bool:

@@ -57,7 +57,9 @@ def read_row_of_table(
     import pyarrow as pa
 
     numeric = [name.decode() for name in (*vocabulary.numeric_names, *vocabulary.unused_numeric)]
-    given = {str(name): value for name, value in row.items()}
+    categories = [] if vocabulary.schema is None else vocabulary.schema.categories
+    given = dict.fromkeys([column.name for column in categories])  # one that is not given is empty
+    given |= {str(name): value for name, value in row.items()}
     expected = columns if columns is not None else tuple(dict.fromkeys([*numeric, *given]))
     odd = [name for name in given if name not in expected]
     if odd and odd != ["label" if label is None else label]:
