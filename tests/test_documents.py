@@ -11,7 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 NOT_COMMANDS = ("cli/main", "cli/options", "cli/terminal")
-RUN_ELSEWHERE = ("adding-an-encoding.md",)  # by tests of their own
+TASKS = sorted((ROOT / "docs").glob("task-*.md"))
+RUN_ELSEWHERE = ("adding-an-encoding.md", *(page.name for page in TASKS))  # by tests of their own
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -45,6 +46,29 @@ def test_the_commands_of_the_readme_run(tmp_path):
         said = b"chromatic: categories: C1, " if "criteo" in command else b""
         assert done.returncode == 0 and done.stderr.startswith(said), command
         assert done.stderr.count(b"\n") == bool(said), command
+
+
+@pytest.mark.parametrize("page", TASKS, ids=lambda page: page.name)
+def test_the_cells_of_a_task_print_what_stands_below_them_and_its_commands_run(page, tmp_path):
+    cells = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page.read_text(), re.S)
+    commands = re.findall(r"```sh\n(.*?)```", page.read_text(), re.S)
+    assert len(cells) >= 5 and commands
+    program = "\n".join(f"{code}\nprint('\\x1e', end='')" for code, _ in cells)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\x1e") == [*(printed for _, printed in cells), ""]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for lines in commands:
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", lines],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), lines
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -123,6 +123,7 @@ def test_a_model_of_a_file_takes_dicts_too(tmp_path):
     wanted = encoder.transform(tmp_path / "rows.parquet").toarray()
     for i in range(5):
         assert np.array_equal(encoder.encode_one(TABLE.iloc[i].to_dict()), wanted[i])
+        assert np.array_equal(encoder.encode_one(TABLE.iloc[i].to_dict() | {"label": 1}), wanted[i])
 
 
 def test_values_of_dense_features_in_dicts_are_given():

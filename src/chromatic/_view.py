@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
 from chromatic.coloring import collisions
+from chromatic.data import Reader
 from chromatic.data.batch import Batch
+from chromatic.data.reader import NO_LABEL
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary, check_known
 from chromatic.encoding.encoded import Encoded
@@ -22,7 +24,7 @@ from chromatic.encoding.explain_row import explain_row
 from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
-from chromatic.encoding.row import as_dict, read_row_of_table
+from chromatic.encoding.row import as_dict, table_of_row
 from chromatic.errors import InputError
 from chromatic.model import Input, Model
 
@@ -165,7 +167,8 @@ class ModelView(SparseEstimator):
         """Read one row as `transform` reads many."""
         told, vocabulary = as_dict(row), self.encoding_.vocabulary
         if told is not None and self._input.reads_tables(vocabulary):
-            return read_row_of_table(told, vocabulary, self._input.columns, self._input.label)
+            table = table_of_row(told, vocabulary, self._input.columns, self._input.label)
+            return Reader(n_jobs=self.n_jobs, label=NO_LABEL).batches(table)[0]
         row = row if told is None else told
         if isinstance(row, (str, os.PathLike)):  # several would be paths
             raise InputError(f"a row of type {type(row).__name__}; expected a list or set of features")

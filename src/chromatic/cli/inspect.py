@@ -84,9 +84,10 @@ def _show_row(model: Any, text: str, as_json: bool) -> None:
 
 def _read(model: Any, text: str) -> Any:
     """Return a row of the command line as a batch."""
+    from chromatic.data import Reader
     from chromatic.data.batch import check_kind
-    from chromatic.data.objects import batches_of
-    from chromatic.encoding.row import read_row_of_table
+    from chromatic.data.reader import NO_LABEL
+    from chromatic.encoding.row import table_of_row
 
     vocabulary = model.encoding.vocabulary
     row: Any = text.split()
@@ -96,7 +97,8 @@ def _read(model: Any, text: str) -> Any:
         except ValueError as error:
             raise InputError(f"--row is no JSON object ({error}); expected one, or tokens") from error
         if model.input.reads_tables(vocabulary):
-            return read_row_of_table(row, vocabulary, model.input.columns, model.input.label)
+            table = table_of_row(row, vocabulary, model.input.columns, model.input.label)
+            return Reader(label=NO_LABEL).batches(table)[0]
     elif vocabulary.numeric_names:
         named = vocabulary.numeric_names[0].decode()
         raise InputError(
@@ -104,7 +106,7 @@ def _read(model: Any, text: str) -> Any:
         )
     elif vocabulary.integers and all(token.isascii() and token.isdigit() for token in row):
         row = [int(token) for token in row]
-    batches = list(batches_of([row]))
+    batches = Reader().batches([row])
     check_kind(batches, vocabulary.kind_in)
     return batches[0]
 

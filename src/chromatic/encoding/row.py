@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chromatic.data.batch import Batch
-from chromatic.data.objects import batches_of
-from chromatic.data.reader import NO_LABEL, Reader
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
 
@@ -47,12 +44,13 @@ def is_plain_number(value: Any) -> bool:
     return type(value) in (int, float, bool) and -LARGEST <= value <= LARGEST
 
 
-def read_row_of_table(
+def table_of_row(
     row: Mapping[Any, Any], vocabulary: Vocabulary, columns: tuple[str, ...] | None, label: str | None
-) -> Batch:
-    """Read a row of a table, given by the names of its columns, as the table would be read.
+) -> Any:
+    """Return an Arrow table of one row that is given by the names of its columns, without its label.
 
-    `columns` are those of the fit, where they are known, and `label` that of the labels.
+    `columns` are those of the fit, where they are known, and `label` that of the labels. A text column that
+    the row does not have is empty.
     """
     import pyarrow as pa
 
@@ -60,25 +58,22 @@ def read_row_of_table(
     categories = [] if vocabulary.schema is None else vocabulary.schema.categories
     given = dict.fromkeys([column.name for column in categories])  # one that is not given is empty
     given |= {str(name): value for name, value in row.items()}
+    apart = "label" if label is None else label
+    if columns is None or apart not in columns:
+        given.pop(apart, None)
     expected = columns if columns is not None else tuple(dict.fromkeys([*numeric, *given]))
     odd = [name for name in given if name not in expected]
-    if odd and odd != ["label" if label is None else label]:
+    if odd:
         raise InputError(
             f"the row has the column {odd[0]!r}; expected those of the fit: {', '.join(expected)[:200]}"
         )
+    known = [name for name in expected if name in given]
+    kinds = [pa.float64() if name in numeric and given[name] is None else None for name in known]
     try:
-        table = pa.table(
-            {
-                name: pa.array(
-                    [given[name]], pa.float64() if name in numeric and given[name] is None else None
-                )
-                for name in expected
-                if name in given
-            }
-        )
+        cells = [pa.array([given[name]], kind) for name, kind in zip(known, kinds, strict=True)]
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise InputError(
             f"the row has a value of a kind that tables do not have ({error}); expected numbers, text, or "
             "lists of text or of integers".replace("\n", " ")
         ) from error
-    return next(batches_of(table, Reader(label=NO_LABEL).by(vocabulary)))
+    return pa.table(cells, known)

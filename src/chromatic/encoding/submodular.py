@@ -139,7 +139,7 @@ class SubmodularEncoding(Encoding):
         ]
 
     def column_details(self) -> list[str]:
-        return [f"rate={figure(rate)}" for rate in self.column_facts().measure.tolist()]
+        return [f"{self.measure_key}={figure(rate)}" for rate in self.column_facts().measure.tolist()]
 
     @property
     def measure(self) -> Floats:
