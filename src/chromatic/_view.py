@@ -15,7 +15,8 @@ from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data.rows import Rows
-from chromatic.data.vocabulary import Vocabulary, check_known
+from chromatic.data.unseen import Unseen, check_known
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.one import RowEncoder
@@ -53,6 +54,7 @@ class ModelView(SparseEstimator):
         vocabulary = self.encoding_.vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.kind_in), thread_count(self.n_jobs))
         check_known(rows, self.handle_unknown)
+        Unseen.of(rows, len(vocabulary.numeric_names)).warn()
         return rows
 
     @property
