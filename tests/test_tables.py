@@ -161,3 +161,26 @@ def test_arrays_of_objects_are_tables_or_rows(tmp_path):
     assert (one != other).nnz == 0
     mixed = np.array([["a", 1], ["b", "x"], [None, np.nan]], object)
     assert [len(batch.ids) for batch in Reader().batches(mixed)] == [4]
+
+
+def test_describe_says_which_columns_are_categories_and_its_hints_are_true(tmp_path):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"label": random.integers(0, 2, 500), "id": random.integers(0, 40, 500) * 77})
+    table["price"] = random.random(500)
+    table.to_csv(tmp_path / "x.csv", index=False)
+    done = chromatic("describe", "x.csv", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert (told["categories"], told["numbers"], told["sparse_features"]) == (["id"], ["price"], 40)
+    assert done.stderr.startswith(b"chromatic: categories: id*; numbers: price; ")
+    assert done.stderr.count(b"\n") == 1
+    done = chromatic("describe", "x.csv", "--categorical", "", cwd=tmp_path)
+    assert (
+        done.stderr
+        == b"chromatic: all columns are numbers; --categorical names those that are categories\n"
+    )
+    assert b"numbers                     id, price" in done.stdout
+    done = chromatic("describe", "x.csv", "--categorical", "price,shop", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1
+    assert (
+        b"categorical has 'shop', which is no column of the table; its columns are id, price" in done.stderr
+    )

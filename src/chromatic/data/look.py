@@ -1,9 +1,10 @@
 """A look over all rows of a table, to tell which of its columns are categories and which are numbers.
 
 Text, categories and booleans are categories. Dates are numbers: days since 1970-01-01, UTC. A column of
-whole numbers is a category where its values repeat: at least half of the rows have a value that is in
-`FEW` rows or more. Where some are below -1 they are amounts, and numbers. `categorical` names the
-categories, and then nothing is guessed. No order and no chunk of the rows plays a part.
+whole numbers is a category where its values repeat: leaving the most frequent value aside, at least half
+of the rows have a value that is in `FEW` rows or more. Where some are below -1 they are amounts, and
+numbers. `categorical` names the categories, and then nothing is guessed. No order and no chunk of the rows
+plays a part.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 from chromatic.data.schema import AUTO, CATEGORY, DATE, NUMBER, WHOLE, Column, Schema, chosen_of, is_auto
 from chromatic.errors import InputError
 
-FEW = 4  # rows: a value that fewer have is hardly a category
+FEW = 3  # rows: a value that fewer have is hardly a category
 MOST_VALUES = 1 << 16  # that are counted of a column; of more, those of some hashes are
 EXACT = 1 << 53  # up to which float64 holds every whole number
 
@@ -54,6 +55,11 @@ class _Values:
         if self.zeros:
             kept = _hashes(self.keys) >> np.uint64(64 - self.zeros) == 0
             self.keys, self.counts = self.keys[kept], self.counts[kept]
+
+    @property
+    def most(self) -> int:
+        """In how many rows the most frequent number is."""
+        return int(self.counts.max(initial=0))
 
     @property
     def rare_rows(self) -> int:
@@ -116,7 +122,7 @@ class _Facts:
     def repeats(self) -> bool:
         """Whether whole numbers are rather names than amounts."""
         amounts = self.low < -1 and max(-self.low, self.high) < EXACT
-        return not amounts and 2 * self.values.rare_rows <= self.present
+        return not amounts and 2 * self.values.rare_rows <= self.present - self.values.most
 
     def column(self, name: str, categorical: bool | None) -> Column:
         """Return what the column is; `categorical` says it, or None: it is to be found."""

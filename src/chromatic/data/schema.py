@@ -69,13 +69,13 @@ class Schema:
     def line(self) -> str:
         """Which columns are categories and which are numbers, in one line."""
         parts = [
-            f"{what} {_listed([one.name + '*' * one.guessed for one in some])}"
+            f"{what} {listed([one.name + '*' * one.guessed for one in some])}"
             for what, some in (("categories:", self.categories), ("numbers:", self.numbers))
             if some
         ]
         missing = [column.name for column in self.columns if column.missing]
         if missing:
-            parts.append(f"a column of its own says where {_listed(missing)} is missing")
+            parts.append(f"a column of its own says where {listed(missing)} is missing")
         if any(column.guessed for column in self.columns):
             parts.append("* whole numbers, told apart by how often they repeat: `categorical` names others")
         return "; ".join(parts)
@@ -103,7 +103,8 @@ class Schema:
         return cls(columns)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return names of columns in a line; of very many, some."""
     more = len(names) - MOST_NAMED
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_NAMED])} and {more:,} more"
 
@@ -131,7 +132,7 @@ def chosen_of(categorical: Any, names: list[str]) -> set[str]:
         if name not in names:
             raise InputError(
                 f"categorical has {one!r}, which is no column of the table; its columns are "
-                f"{_listed(names) or 'none'}"
+                f"{listed(names) or 'none'}"
             )
         chosen.add(name)
     return chosen
