@@ -232,3 +232,24 @@ def test_columns_of_very_many_values_are_told_by_some_of_them(monkeypatch):
                 over.add(pa.table({"id": shuffled[start : start + size]}), None)
             kinds |= {column.kind for column in over.schema().columns}
         assert kinds == {kind}
+
+
+def test_amounts_that_are_taken_as_categories_keep_their_order_in_ranges():
+    random = np.random.default_rng(0)
+    seconds = random.exponential(100, 5000).astype(int)
+    ids = random.permutation(5000)[seconds]  # as often, in no order
+    table = pd.DataFrame({"seconds": seconds, "ids": ids})
+    schema, rows = features(table)
+    of_seconds, of_ids = schema.columns
+    assert (of_seconds.kind, of_ids.kind, of_ids.edges) == ("whole", "whole", ())
+    assert len(of_seconds.edges) == 16 and of_seconds.edges[-1] == seconds.max()
+    assert schema.field_names == (b"seconds", b"ids", b"seconds<=")
+    edges = np.array(of_seconds.edges)
+    for i in range(100):
+        end = int(edges[edges >= seconds[i]].min())
+        assert rows[i][0] == {b"seconds=%d" % seconds[i], b"ids=%d" % ids[i], b"seconds<=%d" % end}
+    reader, high = Reader(schema=schema), b"seconds<=%d" % seconds.max()
+    for data in ({"seconds": [10**6, None], "ids": [1, 1]}, {"seconds": ["1000000.0", "?"], "ids": [1, 1]}):
+        _, (first, second) = features(pd.DataFrame(data), reader)
+        assert high in first[0] and not any(name.startswith(b"seconds<=") for name in second[0])
+    assert features(table, Reader(categorical=["seconds", "ids"]))[0].columns[0].edges == ()
