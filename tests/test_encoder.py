@@ -104,9 +104,10 @@ def test_tokens_sets_series_frames_and_files_give_the_same(clicks, tmp_path):
         pl.DataFrame({"tokens": X}),
         fields,
     ):
-        assert (wanted != ChromaticEncoder(64).fit_transform(other, y)).nnz == 0
+        encoder = ChromaticEncoder(64, coloring="balanced")  # by default, fields are the colors of a table
+        assert (wanted != encoder.fit_transform(other, y)).nnz == 0
     assert (wanted != ChromaticEncoder(64).fit_transform(file)).nnz == 0, "labels are the file's"
-    assert (wanted != ChromaticEncoder(64).fit_transform(fields.assign(label=y))).nnz == 0
+    assert (wanted != encoder.fit_transform(fields.assign(label=y))).nnz == 0
 
 
 def test_nothing_is_ever_made_dense(clicks, monkeypatch):

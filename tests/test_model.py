@@ -109,7 +109,7 @@ def test_a_loaded_encoder_refuses_other_columns_as_the_fitted_one_does(change, t
 
 def test_a_loaded_encoder_keeps_a_feature_called_label_a_feature(tmp_path):
     table = TABLE.rename(columns={"shop": "label"})
-    encoder = ChromaticEncoder(24).fit(table, Y)
+    encoder = ChromaticEncoder(24, label="").fit(table, Y)
     encoder.save(tmp_path / "m.chroma")
     loaded = load(tmp_path / "m.chroma")
     other = table.assign(label="s99")

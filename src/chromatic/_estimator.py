@@ -17,7 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from chromatic._frames import pandas_frame, polars_frame
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut, check_kind
+from chromatic.data.objects import is_table, table_of_array
 from chromatic.data.reader import paths_of
+from chromatic.data.schema import is_auto
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.naming import Called
@@ -180,6 +182,9 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         refuse_texts(X)
         if paths_of(X) is not None:
             input = replace(input, kind="files")
+        elif self._is_array_of_columns(X, input, reader):
+            validate_data(self, X, skip_check_array=True, reset=fitting)
+            input, X = replace(input, kind="table", n_columns=X.shape[1]), table_of_array(X)
         elif is_matrix(X) and (fitting or input.kind == "matrix" or not isinstance(X, (list, tuple))):
             X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=fitting)
             input = Input("matrix", int(X.shape[1]))
@@ -193,6 +198,13 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             input = Input("rows")
         return reader.batches(X), input
+
+    def _is_array_of_columns(self, X: Any, input: Input, reader: Reader) -> bool:
+        """Whether an array is a table: it has text, categories are named, or it was one at fit."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2:
+            return False
+        was_table = input.kind == "table" and input.columns is None
+        return was_table or is_table(X) or not is_auto(reader.categorical)
 
     def _output(self, encoded: Encoded, X: Any) -> Any:
         """Return a matrix or an array or, where `set_output` asks for it, a frame."""

@@ -17,7 +17,8 @@ from chromatic.data import Reader
 from chromatic.data.batch import Batch
 from chromatic.data.reader import NO_LABEL
 from chromatic.data.rows import Rows
-from chromatic.data.vocabulary import Vocabulary, check_known
+from chromatic.data.unseen import Unseen, check_known
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.explain_row import explain_row
@@ -65,6 +66,7 @@ class ModelView(SparseEstimator):
         vocabulary = self.encoding_.vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.kind_in), thread_count(self.n_jobs))
         check_known(rows, self.handle_unknown)
+        Unseen.of(rows, len(vocabulary.numeric_names)).warn()
         return rows
 
     @property
@@ -168,7 +170,7 @@ class ModelView(SparseEstimator):
         told, vocabulary = as_dict(row), self.encoding_.vocabulary
         if told is not None and self._input.reads_tables(vocabulary):
             table = table_of_row(told, vocabulary, self._input.columns, self._input.label)
-            return Reader(n_jobs=self.n_jobs, label=NO_LABEL).batches(table)[0]
+            return Reader(n_jobs=self.n_jobs, label=NO_LABEL).by(vocabulary).batches(table)[0]
         row = row if told is None else told
         if isinstance(row, (str, os.PathLike)):  # several would be paths
             raise InputError(f"a row of type {type(row).__name__}; expected a list or set of features")

@@ -9,6 +9,7 @@ from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.unseen import Unseen
 from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
@@ -105,6 +106,7 @@ class FrequencyEncoder(_Baseline):
     def _encoded(self, X: Any) -> Encoded:
         vocabulary = self._vocabulary
         rows = vocabulary.encode(self._read_more(X, vocabulary.integers), thread_count(self.n_jobs))
+        Unseen.of(rows, len(vocabulary.numeric_names)).warn()
         return self.encoding_.encode(rows)
 
     def _column_names(self, called: Called) -> list[str]:

@@ -42,9 +42,10 @@ class ChromaticEncoder(ModelView):
         How a color becomes columns: submodular (one-hot columns by mutual information with the label),
         target (a number a color), frequency (an integer a color, for embeddings and trees) or identity (the
         same, with every feature kept).
-    coloring : {"balanced", "first-fit", "random", "uniform", "fields"}, default="balanced"
-        How features get their colors: balanced, first-fit, random, uniform (the paper's guarantee) or
-        fields (the columns of a table are the colors).
+    coloring : {"auto", "balanced", "first-fit", "random", "uniform", "fields"}, default="auto"
+        How features get their colors: auto (fields where the data is a table, else balanced), balanced,
+        first-fit, random, uniform (the paper's guarantee) or fields (the columns of a table are the colors,
+        or what stands before = in a feature's name).
     max_colors : int or {"proper", "paper"}, default=None
         The most colors: a number, proper (as many as no collision needs) or paper (proper, at most half the
         budget); by default what suits the budget.
@@ -169,7 +170,7 @@ class ChromaticEncoder(ModelView):
         budget: int = 1024,
         *,
         encoding: str = "submodular",
-        coloring: str = "balanced",
+        coloring: str = "auto",
         max_colors: int | str | None = None,
         order: str = "count",
         min_edge_count: int | str = 1,

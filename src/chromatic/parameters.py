@@ -15,7 +15,7 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 from chromatic.errors import InputError
 from chromatic.registry import ENCODINGS
 
-Coloring = Literal["balanced", "first-fit", "random", "uniform", "fields"]
+Coloring = Literal["auto", "balanced", "first-fit", "random", "uniform", "fields"]
 Order = Literal["count", "degree", "largest-first", "smallest-last"]
 Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
@@ -159,9 +159,10 @@ class Settings:
         least=0,
     )
     coloring: Coloring = _said(
-        "How features get their colors: balanced, first-fit, random, uniform (the paper's guarantee) or "
-        "fields (the columns of a table are the colors).",
-        "balanced",
+        "How features get their colors: auto (fields where the data is a table, else balanced), balanced, "
+        "first-fit, random, uniform (the paper's guarantee) or fields (the columns of a table are the "
+        "colors, or what stands before = in a feature's name).",
+        "auto",
         group="Colors",
     )
     max_colors: int | Literal["proper", "paper"] | None = _said(
@@ -322,6 +323,12 @@ class Settings:
         return cls(**of_paper(others) | ({} if budget is None else {"budget": budget}))
 
     @property
+    def keeps_fields(self) -> bool:
+        """Whether the categories of a table are to be colors, as far as the parameters tell."""
+        plain = self.order == "count" and self.min_edge_count == 1
+        return self.coloring == "fields" or (self.coloring == "auto" and plain)
+
+    @property
     def kept(self) -> dict[str, Any]:
         """The parameters that a model file keeps, by their names in Python."""
         return {one.python: plain(getattr(self, one.name)) for one in PARAMETERS if one.in_file}
@@ -340,7 +347,7 @@ PAPER: dict[str, Any] = {
     "min_gain": 0.0,
     "unestimated": "null",
 }
-ORDERED = ("balanced", "first-fit")  # the colorings that take features in an order of one's choice
+ORDERED = ("auto", "balanced", "first-fit")  # the colorings that take features in an order of one's choice
 
 
 def of_paper(others: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,7 +361,7 @@ def check_order(order: str, coloring: str) -> None:
     if order != "count" and coloring not in ORDERED:
         raise InputError(
             f"order is {order!r} and the coloring {coloring!r} has none; expected 'count', or the coloring "
-            f"{' or '.join(map(repr, ORDERED))}"
+            f"{' or '.join(map(repr, ORDERED[1:]))}"
         )
 
 

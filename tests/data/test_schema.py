@@ -30,13 +30,14 @@ TABLE = pd.DataFrame(
         "price": RANDOM.permutation(N) + 0.5,
         "cents": RANDOM.permutation(100 * N)[:N],
         "below": RANDOM.integers(-5, 6, N),
+        "mostly0": np.where(RANDOM.random(N) < 0.6, 0, RANDOM.permutation(100 * N)[:N]),
         "unknown": RANDOM.integers(-1, 6, N),
         "paid": RANDOM.random(N) < 0.5,
         "city": RANDOM.choice(["Rome", "Oslo"], N),
         "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(RANDOM.integers(0, 9, N), "D"),
     }
 )
-CATEGORIES, NUMBERS = ["RESOURCE", "unknown", "paid", "city"], ["price", "cents", "below", "day"]
+CATEGORIES, NUMBERS = ["RESOURCE", "unknown", "paid", "city"], ["price", "cents", "below", "mostly0", "day"]
 
 
 def written(folder, table, name):
@@ -98,7 +99,7 @@ def test_whole_numbers_whose_values_repeat_are_categories_and_it_is_said():
         Reader().batches(TABLE)
     [line] = [str(one.message) for one in told]
     assert line.startswith(
-        "categories: RESOURCE*, unknown*, paid, city; numbers: price, cents*, below*, day;"
+        "categories: RESOURCE*, unknown*, paid, city; numbers: price, cents*, below*, mostly0*, day;"
     )
     assert "`categorical`" in line and "\n" not in line
     for clear in (TABLE[["price", "paid", "city", "day"]], pd.DataFrame({"c": pd.Categorical([1, 1, 2])})):
@@ -110,7 +111,7 @@ def test_whole_numbers_whose_values_repeat_are_categories_and_it_is_said():
 
 @pytest.mark.parametrize(
     "categorical",
-    [["cents", "city"], ("city", 2), [2, -2], np.arange(8) == 2, [name == "cents" for name in TABLE]],
+    [["cents", "city"], ("city", 2), [2, -2], np.arange(9) == 2, [name == "cents" for name in TABLE]],
 )
 def test_one_may_say_which_columns_are_categories(categorical):
     schema, _ = features(TABLE, Reader(categorical=categorical))
@@ -124,8 +125,8 @@ def test_one_may_say_which_columns_are_categories(categorical):
             ["town"],
             "categorical has 'town', which is no column of the table; its columns are RESOURCE, price",
         ),
-        ([8], "categorical has 8, which is no column"),
-        ([True, False], "categorical marks 2 columns and the table has 8; expected a mark for each"),
+        ([9], "categorical has 9, which is no column"),
+        ([True, False], "categorical marks 2 columns and the table has 9; expected a mark for each"),
         (["tags"], "categorical has 'tags', which is no column"),
     ],
 )
@@ -222,7 +223,7 @@ def test_columns_of_very_many_values_are_told_by_some_of_them(monkeypatch):
     """The same ones in whatever order and pieces the rows come."""
     monkeypatch.setattr(look, "MOST_VALUES", 64)
     random = np.random.default_rng(1)
-    for times, kind in ((1, "number"), (3, "number"), (4, "whole"), (9, "whole")):
+    for times, kind in ((1, "number"), (2, "number"), (3, "whole"), (9, "whole")):
         values = np.repeat(random.integers(0, 1 << 60, 3000), times)
         kinds = set()
         for size in (1000, 7000):
@@ -231,3 +232,24 @@ def test_columns_of_very_many_values_are_told_by_some_of_them(monkeypatch):
                 over.add(pa.table({"id": shuffled[start : start + size]}), None)
             kinds |= {column.kind for column in over.schema().columns}
         assert kinds == {kind}
+
+
+def test_amounts_that_are_taken_as_categories_keep_their_order_in_ranges():
+    random = np.random.default_rng(0)
+    seconds = random.exponential(100, 5000).astype(int)
+    ids = random.permutation(5000)[seconds]  # as often, in no order
+    table = pd.DataFrame({"seconds": seconds, "ids": ids})
+    schema, rows = features(table)
+    of_seconds, of_ids = schema.columns
+    assert (of_seconds.kind, of_ids.kind, of_ids.edges) == ("whole", "whole", ())
+    assert len(of_seconds.edges) == 16 and of_seconds.edges[-1] == seconds.max()
+    assert schema.field_names == (b"seconds", b"ids", b"seconds<=")
+    edges = np.array(of_seconds.edges)
+    for i in range(100):
+        end = int(edges[edges >= seconds[i]].min())
+        assert rows[i][0] == {b"seconds=%d" % seconds[i], b"ids=%d" % ids[i], b"seconds<=%d" % end}
+    reader, high = Reader(schema=schema), b"seconds<=%d" % seconds.max()
+    for data in ({"seconds": [10**6, None], "ids": [1, 1]}, {"seconds": ["1000000.0", "?"], "ids": [1, 1]}):
+        _, (first, second) = features(pd.DataFrame(data), reader)
+        assert high in first[0] and not any(name.startswith(b"seconds<=") for name in second[0])
+    assert features(table, Reader(categorical=["seconds", "ids"]))[0].columns[0].edges == ()

@@ -26,6 +26,7 @@ def describe(inputs: list[str], as_json: bool, settings: Settings, reading: Read
 
     Example: chromatic describe clicks.svm.gz --json
     """
+    from chromatic.data.schema import listed
     from chromatic.jobs import read
 
     data = read(inputs, reading, replace(settings, names=False))
@@ -35,6 +36,11 @@ def describe(inputs: list[str], as_json: bool, settings: Settings, reading: Read
         "dropped_features": data.vocabulary.dropped_features,
         "skipped_lines": data.left_out.skipped_lines,
     }
+    schema = data.vocabulary.schema
+    if schema is not None and schema.columns:
+        for what, some in (("categories", schema.categories), ("numbers", schema.numbers)):
+            names = [column.name for column in some]
+            figures[what] = names if as_json else listed(names) or None
     terminal.show(figures, as_json)
 
 
@@ -42,8 +48,11 @@ def size_of(data: Dataset | StoredDataset) -> dict[str, Any]:
     """Return the paper's figures of a data set; those of nnz count sparse features only."""
     if data.rows.labels is None:
         log.warning("the rows have no labels; in a table, --label names their column")
-    if not len(data.vocabulary) and data.vocabulary.dense_names:
+    numbers = data.vocabulary.numeric_names
+    if not len(data.vocabulary) and len(data.vocabulary.dense_names) > len(numbers):
         log.warning("all features are dense; a higher --dense-threshold makes them sparse")
+    elif not len(data.vocabulary) and numbers:
+        log.warning("all columns are numbers; --categorical names those that are categories")
     return {
         "rows": data.rows.n_rows,
         "dense_features": len(data.vocabulary.dense_names),

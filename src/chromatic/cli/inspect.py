@@ -98,7 +98,7 @@ def _read(model: Any, text: str) -> Any:
             raise InputError(f"--row is no JSON object ({error}); expected one, or tokens") from error
         if model.input.reads_tables(vocabulary):
             table = table_of_row(row, vocabulary, model.input.columns, model.input.label)
-            return Reader(label=NO_LABEL).batches(table)[0]
+            return Reader(label=NO_LABEL).by(vocabulary).batches(table)[0]
     elif vocabulary.numeric_names:
         named = vocabulary.numeric_names[0].decode()
         raise InputError(

@@ -63,7 +63,7 @@ def tune(
         batches = reader.batches(train)
         others = reader.like(batches).batches(files) if files else []
     LeftOut.of(others).warn()
-    tuner = Tuner.of(batches, others or validation, settings, fields=reader.keeps_fields)
+    tuner = Tuner.of(batches, others or validation, settings)
     trials = []
     with terminal.progress_bar("tuning", tuner.n_trials, of_bytes=False) as advance:
         for trial in tuner.trials():
@@ -73,7 +73,7 @@ def tune(
     _show(tuner, best_first(trials), as_json=as_json)
     chosen = best_first(trials)[0].settings
     del tuner, trials
-    fitted = fit(MemorySource(batches, fields=reader.keeps_fields, threads=settings.threads), chosen)
+    fitted = fit(MemorySource(batches, threads=settings.threads), chosen)
     jobs.save_model(jobs.model_of(fitted, reading), output)
 
 

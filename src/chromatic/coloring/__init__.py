@@ -4,7 +4,7 @@ from chromatic.coloring.certificate import Certificate, certify
 from chromatic.coloring.choose import color
 from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.coloring import Coloring
-from chromatic.coloring.request import MOST_COLORS, STRATEGIES, Request, Size
+from chromatic.coloring.request import MOST_COLORS, STRATEGIES, Request, Size, palette_with
 from chromatic.data.transpose import Transposed, transpose
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "certify",
     "collisions",
     "color",
+    "palette_with",
     "represent",
     "transpose",
 ]

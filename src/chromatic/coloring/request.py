@@ -104,6 +104,20 @@ class Request:
 BALANCED = Request()
 
 
+def palette_with(fields: npt.NDArray[np.int32], palette: int | str, most: int) -> tuple[bool, int | str]:
+    """Return whether fields can be colors, and the palette then: it grows with them up to `most` colors.
+
+    >>> [palette_with(np.array([0, 1, 2, -1]), palette, most) for palette, most in ((2, 9), (2, 3), (8, 9))]
+    [(True, 5), (False, 2), (True, 8)]
+    """
+    n_fields, others = int(fields.max(initial=NO_FIELD)) + 1, bool((fields == NO_FIELD).any())
+    if not n_fields or n_fields + others > most:
+        return False, palette
+    if isinstance(palette, str):
+        return True, palette
+    return True, palette if palette > n_fields else min(most, n_fields + palette * others)
+
+
 class Size(NamedTuple):
     """How large rows are: all that an engine must know to say what memory it needs."""
 

@@ -43,6 +43,9 @@ def batch_of_table(table: pa.Table, label: str | None, schema: Schema | None = N
     columns = [_of_set(name, column, prefix=len(sets) > 1) for name, column in sets]
     for i, column in enumerate(schema.categories):
         columns.append(_of_category(column, _whole_column(table, column.name), i))
+    ranged = [column for column in schema.categories if column.edges]
+    for i, column in enumerate(ranged, len(schema.categories)):
+        columns.append(_of_ranges(column, _whole_column(table, column.name), i))
     numeric, missing = [], 0
     for column in schema.numbers:
         values, empty = _numbers(column, _whole_column(table, column.name))
@@ -167,6 +170,23 @@ def _of_category(column: Column, cells: pa.Array, field: int) -> _Features:
     filled = pc.greater(pc.binary_length(tokens), len(prefix)).fill_null(False)
     rows = np.flatnonzero(filled.to_numpy(zero_copy_only=False))
     return _Features(tokens.filter(filled), rows, field=field)
+
+
+def _of_ranges(column: Column, cells: pa.Array, field: int) -> _Features:
+    """The features `column<=edge`: in which range of numbers a value is; the last has all above, too."""
+    if kind_of(cells.type) == "text":
+        texts = _texts(column, cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells)
+        texts = texts.cast(pa.large_string())
+        cells = pc.if_else(pc.match_substring_regex(texts, r"^-?\d{1,18}$"), texts, None)
+    elif pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    values = cells.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(~np.isnan(values))
+    ranges = np.searchsorted(np.array(column.edges[:-1]), values[rows])
+    name = column.name.encode()
+    names = [b"%s<=%d" % (name, int(edge)) for edge in column.edges]
+    tokens = pa.array(names, pa.large_binary()).take(pa.array(ranges))
+    return _Features(tokens, rows, field=field)
 
 
 def _texts(column: Column, cells: pa.Array) -> pa.Array:

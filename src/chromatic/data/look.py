@@ -1,9 +1,10 @@
 """A look over all rows of a table, to tell which of its columns are categories and which are numbers.
 
 Text, categories and booleans are categories. Dates are numbers: days since 1970-01-01, UTC. A column of
-whole numbers is a category where its values repeat: at least half of the rows have a value that is in
-`FEW` rows or more. Where some are below -1 they are amounts, and numbers. `categorical` names the
-categories, and then nothing is guessed. No order and no chunk of the rows plays a part.
+whole numbers is a category where its values repeat: leaving the most frequent value aside, at least half
+of the rows have a value that is in `FEW` rows or more. Where some are below -1 they are amounts, and
+numbers. `categorical` names the categories, and then nothing is guessed. No order and no chunk of the rows
+plays a part.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ import pyarrow.compute as pc
 from chromatic.data.schema import AUTO, CATEGORY, DATE, NUMBER, WHOLE, Column, Schema, chosen_of, is_auto
 from chromatic.errors import InputError
 
-FEW = 4  # rows: a value that fewer have is hardly a category
+FEW = 3  # rows: a value that fewer have is hardly a category
 MOST_VALUES = 1 << 16  # that are counted of a column; of more, those of some hashes are
+MANY = 64  # values: of fewer, each is in enough rows
+RANGES = 16
+ALIKE = 0.4  # the correlation of neighbors, of which there are MANY
 EXACT = 1 << 53  # up to which float64 holds every whole number
 
 _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -54,6 +58,27 @@ class _Values:
         if self.zeros:
             kept = _hashes(self.keys) >> np.uint64(64 - self.zeros) == 0
             self.keys, self.counts = self.keys[kept], self.counts[kept]
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The upper ends of RANGES parts of the rows, in the order of the numbers, where that order tells.
+
+        It does where neighboring numbers are alike in how often they occur, as amounts are and ids are not.
+        """
+        if len(self.keys) < MANY or self.counts.min() == self.counts.max():
+            return ()
+        logs = np.log(self.counts)
+        if not np.corrcoef(logs[:-1], logs[1:])[0, 1] > ALIKE:
+            return ()
+        below = np.cumsum(self.counts)
+        parts = np.arange(1, RANGES + 1) * below[-1] / RANGES
+        ends = self.keys[np.minimum(np.searchsorted(below, parts), len(below) - 1)]
+        return tuple(np.unique(ends.astype(np.float64)).tolist())
+
+    @property
+    def most(self) -> int:
+        """In how many rows the most frequent number is."""
+        return int(self.counts.max(initial=0))
 
     @property
     def rare_rows(self) -> int:
@@ -116,7 +141,7 @@ class _Facts:
     def repeats(self) -> bool:
         """Whether whole numbers are rather names than amounts."""
         amounts = self.low < -1 and max(-self.low, self.high) < EXACT
-        return not amounts and 2 * self.values.rare_rows <= self.present
+        return not amounts and 2 * self.values.rare_rows <= self.present - self.values.most
 
     def column(self, name: str, categorical: bool | None) -> Column:
         """Return what the column is; `categorical` says it, or None: it is to be found."""
@@ -128,7 +153,8 @@ class _Facts:
             return Column(name, CATEGORY)
         if categorical:
             is_whole = self.kind in ("boolean", NUMBER) and self.whole
-            return Column(name, WHOLE if is_whole else CATEGORY, guessed=guessed)
+            edges = self.values.edges if guessed else ()
+            return Column(name, WHOLE if is_whole else CATEGORY, guessed=guessed, edges=edges)
         mean = float(self.total / self.present) if self.present else 0.0
         kind = DATE if self.kind == DATE else NUMBER
         return Column(name, kind, mean, self.missing > 0, guessed)

@@ -236,3 +236,16 @@ def _integers_of_spans(data, starts, stops, values, valid):  # type: ignore[no-u
                 value = value * np.uint64(10) + np.uint64(data[i] & 15)
         valid[k] = good and value <= np.uint64(0xFFFFFFFF)
         values[k] = np.uint32(value)
+
+
+def fields_of(names: Names) -> tuple[tuple[bytes, ...], npt.NDArray[np.int32]]:
+    """What stands before = in names, in the order of text, and the place there of each name, or -1.
+
+    >>> fields_of(Names.pack([b"shop=3", b"paid", b"city=Rome", b"shop=a=b"]))
+    ((b'city', b'shop'), array([ 1, -1,  0,  1], dtype=int32))
+    """
+    parts = [name.partition(b"=") for name in names.tolist()]
+    fields = sorted({before for before, sign, _ in parts if sign})
+    place = {name: i for i, name in enumerate(fields)}
+    of_names = [place[before] if sign else -1 for before, sign, _ in parts]
+    return tuple(fields), np.array(of_names, np.int32)

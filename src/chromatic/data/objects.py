@@ -31,6 +31,8 @@ def batches_of(data: Any, reader: Reader | None = None) -> Iterator[Batch]:
         yield _of_lists(data.to_list())
     elif isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype == object:
         yield _of_lists(data.tolist())
+    elif is_table(data):
+        yield from _of_frame(table_of_array(data), reader)
     elif isinstance(data, np.ndarray):
         from scipy.sparse import csr_array
 
@@ -43,6 +45,30 @@ def batches_of(data: Any, reader: Reader | None = None) -> Iterator[Batch]:
         yield _of_lists(data)
     else:
         yield from _of_frame(data, reader)
+
+
+def is_table(data: Any) -> bool:
+    """Whether an array of two dimensions has text, so that its columns are those of a table."""
+    if not isinstance(data, np.ndarray) or data.ndim != 2:
+        return False
+    return data.dtype.kind in "US" or (
+        data.dtype == object and any(isinstance(cell, (str, bytes)) for cell in data.flat)
+    )
+
+
+def table_of_array(array: np.ndarray[Any, Any]) -> Any:
+    """An array of two dimensions as an Arrow table, with the columns x0, x1 and so on."""
+    import pyarrow as pa
+
+    def cells(column: Any) -> Any:
+        try:
+            return pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError):  # of several types
+            empty = [cell is None or cell != cell for cell in column]
+            texts = [None if none else str(cell) for cell, none in zip(column, empty, strict=True)]
+            return pa.array(texts, pa.string())
+
+    return pa.table({f"x{i}": cells(array[:, i]) for i in range(array.shape[1])})
 
 
 def batch_of_matrix(matrix: Any) -> Batch:

@@ -84,6 +84,7 @@ class Reader:
         values: str = "elide",
         keep_names: bool = True,
         keep_fields: bool = False,
+        name_fields: bool = False,
     ) -> Dataset:
         """Read and code data: a path, several paths, or anything that `batches` takes.
 
@@ -101,15 +102,11 @@ class Reader:
             min_count=min_count,
             distinct_values=values == "distinct",
             keep_names=keep_names,
-            keep_fields=keep_fields or self.keeps_fields,
+            keep_fields=keep_fields,
+            name_fields=name_fields,
             threads=self.threads,
         )
         return Dataset(rows, vocabulary, left_out)
-
-    @property
-    def keeps_fields(self) -> bool:
-        """Whether the format has fields that are kept, whatever the coloring."""
-        return self.format == "criteo"
 
     @property
     def threads(self) -> int:

@@ -31,6 +31,7 @@ class Column:
     mean: float = 0.0  # of a number: what stands for a missing one
     missing: bool = False  # of a number: whether missing ones have a column of their own
     guessed: bool = False  # whether whole numbers were told apart by how often they repeat
+    edges: tuple[float, ...] = ()  # of a guessed category: ranges that are features too, were it an amount
 
     @property
     def is_category(self) -> bool:
@@ -59,7 +60,8 @@ class Schema:
 
     @property
     def field_names(self) -> tuple[bytes, ...]:
-        return tuple(column.name.encode() for column in self.categories)
+        ranges = [b"%s<=" % column.name.encode() for column in self.categories if column.edges]
+        return tuple([column.name.encode() for column in self.categories] + ranges)
 
     @property
     def numeric_names(self) -> tuple[bytes, ...]:
@@ -69,13 +71,13 @@ class Schema:
     def line(self) -> str:
         """Which columns are categories and which are numbers, in one line."""
         parts = [
-            f"{what} {_listed([one.name + '*' * one.guessed for one in some])}"
+            f"{what} {listed([one.name + '*' * one.guessed for one in some])}"
             for what, some in (("categories:", self.categories), ("numbers:", self.numbers))
             if some
         ]
         missing = [column.name for column in self.columns if column.missing]
         if missing:
-            parts.append(f"a column of its own says where {_listed(missing)} is missing")
+            parts.append(f"a column of its own says where {listed(missing)} is missing")
         if any(column.guessed for column in self.columns):
             parts.append("* whole numbers, told apart by how often they repeat: `categorical` names others")
         return "; ".join(parts)
@@ -94,16 +96,20 @@ class Schema:
     @classmethod
     def of_facts(cls, told: list[dict[str, Any]]) -> Self:
         """Return what a file says, checked."""
-        columns = tuple(Column(**column) for column in told)
+        columns = tuple(Column(**{**one, "edges": tuple(one.get("edges", ()))}) for one in told)
         for column in columns:
             must(isinstance(column.name, str) and column.kind in KINDS, "a column's kind is unknown")
             must({bool} == {type(column.missing), type(column.guessed)}, "a column is not said well")
         finite([column.mean for column in columns], "the means of columns")
+        for column in columns:
+            finite(column.edges, "the edges of a column")
+            must(list(column.edges) == sorted(set(column.edges)), "the edges of a column do not ascend")
         must(len({column.name for column in columns}) == len(columns), "two columns have one name")
         return cls(columns)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Return names of columns in a line; of very many, some."""
     more = len(names) - MOST_NAMED
     return ", ".join(names) if more <= 0 else f"{', '.join(names[:MOST_NAMED])} and {more:,} more"
 
@@ -131,7 +137,7 @@ def chosen_of(categorical: Any, names: list[str]) -> set[str]:
         if name not in names:
             raise InputError(
                 f"categorical has {one!r}, which is no column of the table; its columns are "
-                f"{_listed(names) or 'none'}"
+                f"{listed(names) or 'none'}"
             )
         chosen.add(name)
     return chosen

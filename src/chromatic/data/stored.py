@@ -196,6 +196,7 @@ def read_stored(
     distinct_values: bool = False,
     keep_names: bool = True,
     keep_fields: bool = False,
+    name_fields: bool = False,
     later: Callable[[int], int] = lambda n_features: 0,
 ) -> StoredDataset:
     """Read and code files as `Reader.read` does, from disk to disk.
@@ -211,7 +212,8 @@ def read_stored(
         min_count=min_count,
         distinct_values=distinct_values,
         keep_names=keep_names,
-        keep_fields=keep_fields or reader.keeps_fields,
+        keep_fields=keep_fields,
+        name_fields=name_fields,
         threads=reader.threads,
     )
 
@@ -350,6 +352,7 @@ def _learn(
         **options,
     )
     field_names = batches.field_names if keep_fields else ()
+    field_names = vocabulary.field_names or field_names
     return replace(vocabulary, bins=bins, field_names=field_names, schema=batches.schema)
 
 

@@ -16,7 +16,7 @@ from chromatic._threads import ordered_map
 from chromatic.data.batch import NO_FIELD, Batch, check_numeric_columns, have_labels
 from chromatic.data.counting import Counted, Extent, by_descending_count, count, is_narrow
 from chromatic.data.hashing import MISSING, HashIndex, hash_bytes, mix_integers
-from chromatic.data.names import Names, integers_of_spans
+from chromatic.data.names import Names, fields_of, integers_of_spans
 from chromatic.data.rows import Rows
 from chromatic.data.schema import Schema
 from chromatic.data.values import ValueBins, learn_bins
@@ -169,12 +169,14 @@ def learn(
     distinct_values: bool = False,
     keep_names: bool = True,
     keep_fields: bool = False,
+    name_fields: bool = False,
     threads: int = 1,
 ) -> tuple[Vocabulary, Rows]:
     """The vocabulary of some data, and the data coded by it.
 
     With `distinct_values`, each value of a sparse feature is a feature of its own, else it is elided.
-    With `keep_fields`, the values of scalar columns are never dense, and remember their column.
+    With `keep_fields`, the values of scalar columns are never dense, and remember their column; with
+    `name_fields`, what stands before = in a name is a column too, where there is no other.
     The list of batches is emptied on the way, and their memory is used again.
     """
     check_limits(dense_threshold, min_count)
@@ -198,13 +200,14 @@ def learn(
         min_count=min_count,
         keep_names=keep_names,
         keep_fields=keep_fields,
+        name_fields=name_fields,
         numeric_names=batches[0].numeric_names,
         threads=threads,
     )
     vocabulary = replace(
         vocabulary,
         bins=bins,
-        field_names=batches[0].field_names if keep_fields else (),
+        field_names=vocabulary.field_names or (batches[0].field_names if keep_fields else ()),
         schema=batches[0].schema,
     )
     slot_of = np.full(len(counted.counts), MISSING, np.uint32)
@@ -224,10 +227,15 @@ def of_counts(
     min_count: int,
     keep_names: bool = True,
     keep_fields: bool = False,
+    name_fields: bool = False,
     numeric_names: tuple[bytes, ...] = (),
     threads: int = 1,
 ) -> tuple[Vocabulary, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The vocabulary of counted features, and which of them are its sparse ones and its dense ones."""
+    field_names: tuple[bytes, ...] = ()
+    if name_fields and not integers and (counted.fields is None or (counted.fields == NO_FIELD).all()):
+        field_names, fields = fields_of(counted.names(np.arange(len(counted.counts)), threads))
+        counted = replace(counted, fields=fields)
     sparse, dense, dropped = _split(counted, dense_threshold * n_rows, min_count, keep_fields)
     log.info(
         "vocabulary: %s sparse and %d dense features", f"{len(sparse):,}", len(dense) + len(numeric_names)
@@ -244,6 +252,7 @@ def of_counts(
         n_rows=n_rows,
         dropped_features=dropped,
         fields=counted.fields[sparse] if keep_fields and counted.fields is not None else None,
+        field_names=field_names,
     )
     return vocabulary, sparse, dense
 
@@ -254,17 +263,9 @@ def limits_of(settings: Settings) -> dict[str, Any]:
         "dense_threshold": settings.dense_threshold,
         "min_count": settings.min_count,
         "keep_names": settings.names,
-        "keep_fields": settings.coloring == "fields",
+        "keep_fields": settings.keeps_fields,
+        "name_fields": settings.coloring == "fields",
     }
-
-
-def check_known(rows: Rows, handle_unknown: str) -> None:
-    """Refuse rows with features that the vocabulary does not know, where these are not to be ignored."""
-    if rows.unseen and handle_unknown == "error":
-        raise InputError(
-            f"{rows.unseen:,} features of {rows.n_rows:,} rows were not seen in training; expected known "
-            "ones, or handle_unknown='ignore'"
-        )
 
 
 def check_limits(dense_threshold: float, min_count: int) -> None:

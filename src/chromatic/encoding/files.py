@@ -8,7 +8,7 @@ from typing import Any
 from chromatic._threads import ordered_map
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
-from chromatic.data.vocabulary import check_known
+from chromatic.data.unseen import Unseen, check_known
 from chromatic.data.writers import TEXT, write, write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.protocol import Encoding
@@ -36,13 +36,16 @@ def transform_files(
     *,
     handle_unknown: str = "ignore",
 ) -> LeftOut:
-    """Write the rows of files as columns, and return what reading left out."""
-    left_out = LeftOut()
+    """Write the rows of files as columns, and return what reading left out.
 
-    def encode(batch: Batch) -> tuple[Encoded, Any]:
+    Files none of whose features is known are refused, and none is written.
+    """
+    left_out, unseen, n_numeric = LeftOut(), Unseen(), len(encoding.vocabulary.numeric_names)
+
+    def encode(batch: Batch) -> tuple[tuple[Encoded, Any], Unseen]:
         rows = encoding.vocabulary.encode([batch])
         check_known(rows, handle_unknown)
-        return encoding.encode(rows), rows.labels
+        return (encoding.encode(rows), rows.labels), Unseen.of(rows, n_numeric)
 
     def counted(batches: Iterable[Batch]) -> Iterator[Batch]:
         nonlocal left_out
@@ -50,6 +53,13 @@ def transform_files(
             left_out += LeftOut.of([batch])
             yield batch
 
-    pieces = ordered_map(encode, counted(reader.stream(paths)), reader.threads)
-    write_columns(pieces, output, to, reader.threads)
+    def pieces() -> Iterator[tuple[Encoded, Any]]:
+        nonlocal unseen
+        for piece, here in ordered_map(encode, counted(reader.stream(paths)), reader.threads):
+            unseen += here
+            yield piece
+        unseen.refuse_all()
+
+    write_columns(pieces(), output, to, reader.threads)
+    unseen.warn()
     return left_out

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map
-from chromatic.coloring import Request
+from chromatic.coloring import MOST_COLORS, Request, palette_with
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
@@ -29,6 +29,8 @@ from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
 
 log = logging.getLogger("chromatic")
+
+MOST_FIELDS = 64  # of a table that are colors, where nobody asked for a number of them
 
 
 @dataclass(frozen=True)
@@ -243,9 +245,18 @@ def coloring_request(
         )
     by_field = settings.coloring == "fields"
     if by_field and vocabulary.fields is None:
-        raise InputError("coloring is 'fields' and the data has none; expected a table, read with fields")
+        raise InputError(
+            "coloring is 'fields' and the data has none; expected a table, or features such as city=Rome"
+        )
+    if settings.coloring == "auto" and settings.keeps_fields and vocabulary.fields is not None:
+        most = MOST_COLORS if isinstance(palette, str) else palette
+        if settings.max_colors is None:  # more colors than usual, where it is fields that they are for
+            most = max(most, MOST_FIELDS)
+        if kind.costs_columns(settings):
+            most = min(most, room - number_of_columns(settings, room, room, own=1))
+        by_field, palette = palette_with(vocabulary.fields, palette, most if at_most is None else at_most)
     return Request(
-        strategy="balanced" if by_field else settings.coloring,
+        strategy="balanced" if by_field or settings.coloring == "auto" else settings.coloring,
         palette=palette,
         at_most=at_most,
         seed=settings.seed,

@@ -261,12 +261,10 @@ class MemorySource(LocalSource):
         y: npt.NDArray[Any] | None = None,
         told: OfRows = NOTHING_TOLD,
         *,
-        fields: bool = False,
         threads: int | None = None,
     ) -> None:
         super().__init__(None, y, told, threads=threads)
         self._batches = batches
-        self._fields = fields  # whether the columns of a table are kept as fields, whatever the coloring
         labels = [batch.labels for batch in batches if batch.labels is not None]
         self._labels_read = np.concatenate(labels) if labels and have_labels(batches) else None
         self._n_rows = sum(batch.n_rows for batch in batches)
@@ -283,7 +281,7 @@ class MemorySource(LocalSource):
         left_out = LeftOut.of(self._batches)
         vocabulary, rows = learn(
             self._batches,
-            **limits_of(settings) | ({"keep_fields": True} if self._fields else {}),
+            **limits_of(settings),
             distinct_values=settings.values == "distinct",
             threads=self.threads,
         )
@@ -341,8 +339,7 @@ def source_of_files(
 ) -> Iterator[LocalSource]:
     """Open files as a source: in memory or, with a limit of memory, on disk for the time of the block."""
     if settings.memory is None:
-        read = reader.batches(paths), y, told
-        yield MemorySource(*read, fields=reader.keeps_fields, threads=reader.n_jobs)
+        yield MemorySource(reader.batches(paths), y, told, threads=reader.n_jobs)
         return
     with limited(settings.memory, settings.cache) as limit:
         yield DiskSource(reader, paths, limit, settings, y=y, told=told)

@@ -17,6 +17,7 @@ from chromatic.data.dense import chosen_for
 from chromatic.data.limit import MemoryLimit
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
 from chromatic.data.stored import StoredBatches, StoredDataset, StoredRows, code, learn_stored
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.encoded import Encoded, joined
@@ -120,6 +121,11 @@ class AnySplit(ABC, Generic[AnyPair]):
     def fitted(self, settings: Settings, threads: int = 1) -> AnyPair:
         """Fit an encoding with any settings, and encode both."""
 
+    @property
+    @abstractmethod
+    def with_fields(self) -> Self:
+        """The split with the columns of tables as fields, which are then never dense."""
+
     @abstractmethod
     def by_rows(self, encode: Callable[[Rows], Encoded]) -> AnyPair:
         """Encode the coded rows of both."""
@@ -144,8 +150,9 @@ class AnySplit(ABC, Generic[AnyPair]):
 
     def _for(self, settings: Settings) -> Self:
         """Return the split as an encoding with these settings takes it."""
+        split = self.with_fields if settings.keeps_fields else self
         uses_labels = encoding_class(settings.encoding).statistic is not None
-        return self.with_room(settings.budget) if uses_labels else self
+        return split.with_room(settings.budget) if uses_labels else split
 
     def within(self, validation: str, seed: int = 0) -> Split:
         """The training rows split again: a fifth of them, at random or the last, are the test rows.
@@ -222,6 +229,13 @@ class Split(AnySplit[Pair]):
     def loaded_batches(self) -> list[Batch]:
         return self.train_batches
 
+    @cached_property
+    def with_fields(self) -> Split:
+        if self.limits.get("keep_fields") or not _have_fields(self.train_batches[0].schema):
+            return self
+        limits = self.limits | {"keep_fields": True}
+        return Split.of(self.train_batches, self.test_batches, limits, self.threads)
+
     def fitted(self, settings: Settings, threads: int = 1) -> Pair:
         split = self._for(settings)
         fitted = fit(LocalSource(split.train, self.y, threads=threads), settings)
@@ -271,6 +285,13 @@ class StoredSplit(AnySplit[StreamedPair]):
             memory=memory,
         )
 
+    @cached_property
+    def with_fields(self) -> StoredSplit:
+        if self.limits.get("keep_fields") or not _have_fields(self.train_batches.schema):
+            return self
+        limits = self.limits | {"keep_fields": True}
+        return StoredSplit.of(self.train_batches, self.test_batches, limits, self.threads, self.memory)
+
     def loaded_batches(self) -> list[Batch]:
         needed = 24 * self.train_batches.blocks.total("entries")  # the rows, their parts, and these coded
         self.memory.check(needed, "choosing on held-out rows")
@@ -308,6 +329,10 @@ class StoredSplit(AnySplit[StreamedPair]):
             Streamed(pieces, len(y), self.memory) for pieces, y in ((train, self.y), (test, self.y_test))
         )
         return StreamedPair(next(sides), self.y, next(sides), self.y_test)
+
+
+def _have_fields(schema: Schema | None) -> bool:
+    return schema is not None and bool(schema.categories)
 
 
 def held_out(n_rows: int, validation: str, seed: int = 0) -> npt.NDArray[np.bool_]:

@@ -77,13 +77,8 @@ class Tuner:
         train: list[Batch],
         validation: str | list[Batch],
         settings: Settings,
-        *,
-        fields: bool = False,
     ) -> Tuner:
-        """Hold rows out of the training rows, or take others; the batches stay as they are.
-
-        `fields` says that the columns of a table are kept as fields, whatever the coloring.
-        """
+        """Hold rows out of the training rows, or take others; the batches stay as they are."""
         refused = why_not(settings.encoding, "lr")
         if refused is not None:
             raise InputError(refused)
@@ -102,7 +97,7 @@ class Tuner:
         else:
             left, others = list(train), validation
             _labels_of(others, "the rows for validation")
-        limits = limits_of(settings) | ({"keep_fields": True} if fields else {})
+        limits = limits_of(settings)
         split = Split.of(left, others, limits | {"distinct_values": settings.values == "distinct"}, threads)
         rows = replace(split.train.rows, elided_values=0)  # the fit to all rows tells of them, once
         return cls(replace(split, train=replace(split.train, rows=rows)), settings, n_rows, threads)

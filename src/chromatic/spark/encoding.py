@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 from chromatic.data.rows import Rows
-from chromatic.data.vocabulary import check_known
+from chromatic.data.unseen import check_known
 from chromatic.encoding.encoded import Encoded, Tables
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError

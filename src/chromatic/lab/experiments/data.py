@@ -38,7 +38,7 @@ class Data:
         self.paper = source.paper  # the data set of the paper that figures are held against
         self.is_synthetic = source.is_synthetic
         self.about = about
-        self.has_fields = how.reader.keeps_fields
+        self.has_fields = how.reader.format == "criteo"
         self.threads, self.device, self.memory = how.reader.threads, how.device, how.memory
         self.n_rows = _n_rows(train)
         self.fingerprint = _fingerprint((train, test), self.n_rows)
