@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chromatic.data.stored import StoredDataset
     from chromatic.data.vocabulary import Vocabulary
     from chromatic.fitting import Fitted
+    from chromatic.fitting.labels import OfRows
     from chromatic.model import Model
 
 log = logging.getLogger("chromatic")
@@ -54,6 +55,52 @@ class Reading:
     label_needed: bool = True
     on_bad_line: str = "raise"
     bar: Bar = no_bar  # shows how far the reading is
+
+
+@dataclass(frozen=True)
+class RowFiles:
+    """Files that tell of training rows what their own files do not, a line a row."""
+
+    weights: str | None = None
+    groups: str | None = None
+
+    def read(self) -> OfRows:
+        """Return what they tell."""
+        from chromatic.fitting.labels import OfRows
+
+        weights = None if self.weights is None else _numbers_of(self.weights)
+        groups = None if self.groups is None else [line for _, line in _lines_of(self.groups)]
+        return OfRows(weights, groups)
+
+    def refuse(self, why: str) -> None:
+        """Refuse weights and groups where they have no place."""
+        for flag, path in (("--weights", self.weights), ("--groups", self.groups)):
+            if path is not None:
+                raise InputError(f"{flag} is {path}, {why}")
+
+
+NO_ROW_FILES = RowFiles()
+
+
+def _lines_of(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a small text file with their numbers, an empty one as an error."""
+    check_paths([path])
+    with open(path, encoding="utf-8", errors="backslashreplace") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                raise in_file(path, number, "is empty; expected a line for each training row")
+            yield number, line.strip()
+
+
+def _numbers_of(path: str) -> list[float]:
+    """Return the numbers of a file, one a line."""
+    numbers = []
+    for at, line in _lines_of(path):
+        try:
+            numbers.append(float(line))
+        except ValueError as error:
+            raise in_file(path, at, f"{line[:40]!r} is no number; expected one a line") from error
+    return numbers
 
 
 class Target(NamedTuple):
@@ -154,14 +201,17 @@ def code(paths: list[str], vocabulary: Vocabulary, reading: Reading, threads: in
 
 
 @contextlib.contextmanager
-def fit_files(train: list[str], settings: Settings, reading: Reading) -> Iterator[Fitted]:
+def fit_files(
+    train: list[str], settings: Settings, reading: Reading, of_rows: RowFiles = NO_ROW_FILES
+) -> Iterator[Fitted]:
     """Fit to files; the training rows, in memory or on disk, are there within the block."""
     from chromatic.fitting import fit
     from chromatic.fitting.sources import source_of_files
 
+    told = of_rows.read()
     with contextlib.ExitStack() as stack:
         with opened(train, reading, settings.threads) as reader:
-            source = stack.enter_context(source_of_files(reader, train, settings))
+            source = stack.enter_context(source_of_files(reader, train, settings, told=told))
             source.read()  # while the bar is shown
         yield fit(source, settings)
 
@@ -264,6 +314,7 @@ def encode_files(
     *,
     settings: Settings,
     reading: Reading,
+    of_rows: RowFiles = NO_ROW_FILES,
     to: str | None = None,
     merge: bool = False,
 ) -> None:
@@ -274,6 +325,9 @@ def encode_files(
     to = format_to_write("train.svm", to)
     if merge:
         check_weights(to)
+        replace(of_rows, groups=None).refuse(
+            "and --merge writes how many equal rows there are; expected one"
+        )
     suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
     model_path = os.path.join(folder, "model.chroma")
     train_rows, test_rows = (Target(os.path.join(folder, name + suffix), to) for name in ("train", "test"))
@@ -282,7 +336,7 @@ def encode_files(
     make_folder(folder)
     for path in (model_path, train_rows.path, test_rows.path):
         check_target(path)
-    with fit_files(train, settings, reading) as fitted:
+    with fit_files(train, settings, reading, of_rows) as fitted:
         write_training_rows(fitted, train_rows, settings.threads, merge=merge)
         model = model_of(fitted, reading)
         transform_files(test, model, test_rows, reading, settings.threads, memory=settings.memory)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chromatic.cli import options
 
 if TYPE_CHECKING:
-    from chromatic.jobs import Reading
+    from chromatic.jobs import Reading, RowFiles
     from chromatic.parameters import Settings
 
 GROUPS = ("Columns", "Colors", "Labels", "Features", "Running")
@@ -20,6 +20,7 @@ GROUPS = ("Columns", "Colors", "Labels", "Features", "Running")
 )
 @options.to
 @options.parameters(*GROUPS)
+@options.of_rows
 @options.reading
 @options.engine
 def fit(
@@ -29,6 +30,7 @@ def fit(
     to: str | None,
     *,
     settings: Settings,
+    of_rows: RowFiles,
     reading: Reading,
     engine: options.Engine,
 ) -> None:
@@ -41,12 +43,13 @@ def fit(
 
     if engine.is_spark:
         jobs.check_for_spark(reading, to, settings)
+        of_rows.refuse("which --engine spark does not take yet; expected --engine local")
         _fit_on_spark(train, output, encoded, settings=settings, label=reading.label, engine=engine)
         return
     targets = [] if encoded is None else [jobs.target_of(encoded, to)]
     check_target(output)
     jobs.check_fit(settings, *targets)
-    with jobs.fit_files(train, settings, reading) as fitted:
+    with jobs.fit_files(train, settings, reading, of_rows) as fitted:
         for target in targets:
             jobs.write_training_rows(fitted, target, settings.threads)
         jobs.save_model(jobs.model_of(fitted, reading), output)
@@ -95,6 +98,7 @@ def _fit_on_spark(
     help="Write equal training rows as one row with a weight; with --to vw or --to parquet.",
 )
 @options.parameters(*GROUPS)
+@options.of_rows
 @options.reading
 def encode(
     train: list[str],
@@ -104,6 +108,7 @@ def encode(
     *,
     merge: bool,
     settings: Settings,
+    of_rows: RowFiles,
     reading: Reading,
 ) -> None:
     """Learn columns from TRAIN and write model, training rows and TEST to a folder, in one process.
@@ -115,4 +120,6 @@ def encode(
     """
     from chromatic.jobs import encode_files
 
-    encode_files(train, test, output, settings=settings, reading=reading, to=to, merge=merge)
+    encode_files(
+        train, test, output, settings=settings, reading=reading, of_rows=of_rows, to=to, merge=merge
+    )

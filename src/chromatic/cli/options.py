@@ -16,7 +16,7 @@ from chromatic.errors import InputError
 from chromatic.parameters import READING, SHARED, Parameter, Settings
 
 if TYPE_CHECKING:
-    from chromatic.jobs import Reading
+    from chromatic.jobs import Reading, RowFiles
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 _NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
@@ -204,6 +204,30 @@ reading = gathered(
             default="raise",
             section="Reading",
             help="What a bad line does: end the command with an error, or be skipped and counted.",
+        ),
+    },
+)
+
+
+def _row_files(**given: Any) -> RowFiles:
+    from chromatic.jobs import RowFiles
+
+    return RowFiles(**given)
+
+
+of_rows = gathered(
+    "of_rows",
+    _row_files,
+    {
+        "weights": option(
+            "--weights",
+            section="Labels",
+            help="A file with the weight of each training row, a number a line.",
+        ),
+        "groups": option(
+            "--groups",
+            section="Labels",
+            help="A file with the group of each training row, one a line; rows of a group share a fold.",
         ),
     },
 )
