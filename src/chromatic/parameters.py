@@ -7,11 +7,10 @@ signature and the docstring of `ChromaticEncoder` against it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from numbers import Integral, Real
-from types import NoneType, UnionType
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, get_type_hints
 
+from chromatic._parameter import Parameter, plain, said
 from chromatic.errors import InputError
 from chromatic.registry import ENCODINGS
 
@@ -24,88 +23,6 @@ READING = "Reading"  # the group of what says how data is read
 TargetType = Literal["auto", "binary", "classes", "numbers"]
 
 
-def _said(
-    sentence: str,
-    default: Any,
-    *,
-    group: str,
-    choices: tuple[str, ...] = (),
-    least: float | None = None,
-    python: str | None = None,
-    in_file: bool = True,
-    only_python: bool = False,
-) -> Any:
-    """Declare a field of `Settings`; `python` is its name in Python, where that is another."""
-    told = {"sentence": sentence, "group": group, "choices": choices, "least": least}
-    told |= {"python": python, "in_file": in_file, "only_python": only_python}
-    return field(default=default, metadata=told)
-
-
-def plain(value: Any) -> Any:
-    """Return an array, a tuple or a list as a list of plain values, and anything else as it is."""
-    if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [one.item() if hasattr(one, "item") else one for one in value]
-    return value
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A row of the table."""
-
-    name: str
-    python: str  # the name in Python
-    flag: str  # the flag on the command line
-    spark: str  # the Param of Spark
-    kinds: tuple[type, ...]  # of int, float, str, bool, list and NoneType
-    choices: tuple[str, ...]  # the words that are allowed; empty where any text is
-    default: Any
-    sentence: str
-    group: str
-    least: float | None  # of numbers
-    in_file: bool  # whether a model file keeps it
-    only_python: bool  # whether it is about what Python gets: neither a flag nor a Param of Spark
-
-    def check(self, value: Any) -> None:
-        """Refuse a value that the parameter cannot have."""
-        if not self._allows(value):
-            raise InputError(f"{self.name} is {value!r}; expected {self.allowed}")
-
-    def _allows(self, value: Any) -> bool:
-        value = plain(value)
-        if value is None:
-            return NoneType in self.kinds
-        if isinstance(value, list):
-            return list in self.kinds and all(isinstance(one, (str, int)) for one in value)
-        if isinstance(value, str):
-            return str in self.kinds and (not self.choices or value in self.choices)
-        if isinstance(value, bool) or bool in self.kinds:
-            return bool in self.kinds and value in (True, False)
-        whole = int in self.kinds and isinstance(value, Integral)
-        real = float in self.kinds and isinstance(value, Real)
-        return (whole or real) and (value >= self.least if self.least is not None else value == value)
-
-    @property
-    def allowed(self) -> str:
-        """What a value may be, in words.
-
-        >>> [one.allowed for one in PARAMETERS if one.name in ("null", "folds", "smoothing", "names")]
-        ['drop or emit', 'a whole number from 1 or consecutive', 'a number from 0 or auto', 'True or False']
-        """
-        words = [*self.choices, *(["a list of columns", "a mask"] if list in self.kinds else [])]
-        if bool in self.kinds:
-            words = ["True", "False"]
-        elif str in self.kinds and not words:
-            words = ["a text"]
-        elif int in self.kinds or float in self.kinds:
-            number = "a whole number" if int in self.kinds else "a number"
-            words.insert(0, number if self.least is None else f"{number} from {self.least:g}")
-        if NoneType in self.kinds:
-            words.append("None")
-        return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
 @dataclass(frozen=True)
 class Settings:
     """How a model is fitted.
@@ -114,13 +31,13 @@ class Settings:
     (64, 0.1)
     """
 
-    budget: int = _said(
+    budget: int = said(
         'The most columns, dense ones included; for "frequency", the most features kept.',
         1024,
         group="Columns",
         least=1,
     )
-    encoding: str = _said(
+    encoding: str = said(
         "How a color becomes columns: submodular (one-hot columns by mutual information with the label), "
         "target (a number a color), frequency (an integer a color, for embeddings and trees) or identity "
         "(the same, with every feature kept).",
@@ -128,170 +45,170 @@ class Settings:
         group="Columns",
         choices=tuple(ENCODINGS),
     )
-    quantizer: Quantizer = _said(
+    quantizer: Quantizer = said(
         "How the rates of a color are cut into bins: optimal (exact), greedy (the paper's) or sort.",
         "optimal",
         group="Columns",
     )
-    null: Literal["drop", "emit"] = _said(
+    null: Literal["drop", "emit"] = said(
         "What an absent color becomes: drop makes no column for it, emit makes one.",
         "drop",
         group="Columns",
     )
-    collisions: Literal["sum", "drop"] = _said(
+    collisions: Literal["sum", "drop"] = said(
         "What happens where features of a row share a color: sum counts all of them, drop keeps the rarest "
         "(the paper's). Levels, of frequency and identity, always keep the rarest.",
         "sum",
         group="Columns",
     )
-    linear: int | None = _said(
+    linear: int | None = said(
         "The columns that hold sums of weights: what each feature adds in a linear model over all "
         "features. They count toward the budget; by default 16, or a fourth of a small budget.",
         None,
         group="Columns",
         least=0,
     )
-    min_gain: float | None = _said(
+    min_gain: float | None = said(
         "What a column must tell of the label, in nats over all rows; by default half the logarithm of "
         "the number of rows.",
         None,
         group="Columns",
         least=0,
     )
-    coloring: Coloring = _said(
+    coloring: Coloring = said(
         "How features get their colors: auto (fields where the data is a table, else balanced), balanced, "
         "first-fit, random, uniform (the paper's guarantee) or fields (the columns of a table are the "
         "colors, or what stands before = in a feature's name).",
         "auto",
         group="Colors",
     )
-    max_colors: int | Literal["proper", "paper"] | None = _said(
+    max_colors: int | Literal["proper", "paper"] | None = said(
         "The most colors: a number, proper (as many as no collision needs) or paper (proper, at most half "
         "the budget); by default what suits the budget.",
         None,
         group="Colors",
         least=1,
     )
-    order: Order = _said(
+    order: Order = said(
         "The order in which balanced and first-fit take the features: count (the most frequent first), "
         "degree (those with the most neighbors first, as the paper's program does), largest-first or "
         "smallest-last.",
         "count",
         group="Colors",
     )
-    min_edge_count: int | Literal["auto"] = _said(
+    min_edge_count: int | Literal["auto"] = said(
         "Only pairs of features seen in so many rows need different colors; above 1 the graph of these "
         "pairs is built; auto takes the number for which the paper's guarantee needs the fewest colors.",
         1,
         group="Colors",
         least=1,
     )
-    target_type: TargetType = _said(
+    target_type: TargetType = said(
         "What labels are: binary (two kinds), classes or numbers; auto takes two kinds as binary, texts as "
         "classes and fractions as numbers, and asks where whole numbers are of more than two kinds.",
         "auto",
         group="Labels",
     )
-    leakage: Leakage = _said(
+    leakage: Leakage = said(
         "Which rows give the rates that training rows are encoded by: crossfit (those of the other folds), "
         "split (some rows estimate, the others train) or none (all rows, their own labels included).",
         "crossfit",
         group="Labels",
     )
-    folds: int | Literal["consecutive"] = _said(
+    folds: int | Literal["consecutive"] = said(
         "The number of folds of crossfit; consecutive makes 5 of neighboring rows, for rows in time order.",
         5,
         group="Labels",
         least=1,
     )
-    split_rate: int = _said("With split, 2**-split_rate of the rows estimate.", 1, group="Labels", least=0)
-    smoothing: float | Literal["auto"] = _said(
+    split_rate: int = said("With split, 2**-split_rate of the rows estimate.", 1, group="Labels", least=0)
+    smoothing: float | Literal["auto"] = said(
         "The pseudo-count of the overall rate; auto finds it by empirical Bayes.",
         "auto",
         group="Labels",
         least=0,
     )
-    unestimated: Literal["prior", "null"] = _said(
+    unestimated: Literal["prior", "null"] = said(
         "What a feature counts as that no row estimates: prior (the overall rate) or null (absent).",
         "prior",
         group="Labels",
     )
-    dense_threshold: float = _said(
+    dense_threshold: float = said(
         "Features in more than this share of the rows are dense: they pass through with their values.",
         0.1,
         group="Features",
         least=0,
     )
-    min_count: int = _said("Sparse features in fewer rows are dropped.", 1, group="Features", least=1)
-    values: Literal["elide", "distinct"] = _said(
+    min_count: int = said("Sparse features in fewer rows are dropped.", 1, group="Features", least=1)
+    values: Literal["elide", "distinct"] = said(
         "What values of sparse features other than 1 become: elide counts them as presence, distinct "
         "makes each value a feature of its own.",
         "elide",
         group="Features",
     )
-    handle_unknown: Literal["ignore", "error"] = _said(
+    handle_unknown: Literal["ignore", "error"] = said(
         "What happens to features that were not in the training rows: ignore them, or refuse the rows "
         "with an error.",
         "ignore",
         group="Features",
     )
-    names: bool = _said("Keep the names of string features in the model.", True, group="Features")
-    sparse_output: bool = _said(
+    names: bool = said("Keep the names of string features in the model.", True, group="Features")
+    sparse_output: bool = said(
         "Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.",
         True,
         group="Running",
         only_python=True,
     )
-    categorical: Literal["auto"] | list[Any] = _said(
+    categorical: Literal["auto"] | list[Any] = said(
         "The columns of a table that are categories, by name or position, or a mask of all columns; auto "
         "takes text, booleans, and whole numbers whose values repeat.",
         "auto",
         group=READING,
     )
-    label: str | None = _said(
+    label: str | None = said(
         "The column of a table that has the labels; by default label. An empty text says that none has.",
         None,
         group=READING,
     )
-    format: Format | None = _said(
+    format: Format | None = said(
         "The format of files; by default told by suffix and content.", None, group=READING, in_file=False
     )
-    delimiter: str | None = _said(
+    delimiter: str | None = said(
         "What separates the columns of CSV, such as ; or tab; by default a comma, or a tab in a .tsv.",
         None,
         group=READING,
         in_file=False,
     )
-    header: bool | None = _said(
+    header: bool | None = said(
         "Whether CSV begins with the names of its columns; by default it does, and a first line that looks "
         "like a row is refused.",
         None,
         group=READING,
         in_file=False,
     )
-    memory: str | None = _said(
+    memory: str | None = said(
         "Keep within so much memory, such as 8G: rows are then parsed into a cache on disk.",
         None,
         group="Running",
         in_file=False,
     )
-    cache: str | None = _said(
+    cache: str | None = said(
         "The folder of that cache; by default in the user's cache folder.",
         None,
         group="Running",
         in_file=False,
     )
-    threads: int | None = _said(
+    threads: int | None = said(
         "The number of threads; by default all cores.",
         None,
         group="Running",
         python="n_jobs",
         in_file=False,
     )
-    seed: int = _said(
+    seed: int = said(
         "The seed of folds, halves and random colors.", 0, group="Running", python="random_state"
     )
-    verbose: int = _said(
+    verbose: int = said(
         "Above 0, say what happens, through the logger chromatic.", 0, group="Running", in_file=False
     )
 
@@ -365,31 +282,10 @@ def check_order(order: str, coloring: str) -> None:
         )
 
 
-def _parameter(name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> Parameter:
-    options = get_args(hint) if get_origin(hint) in (UnionType, Union) else (hint,)
-    words = tuple(word for option in options if get_origin(option) is Literal for word in get_args(option))
-    first, *others = name.split("_")
-    python = told["python"] or name
-    return Parameter(
-        name=name,
-        python=python,
-        flag="--" + name.replace("_", "-"),
-        spark=first + "".join(word.capitalize() for word in others),
-        kinds=tuple({Literal: str, list: list}.get(get_origin(option), option) for option in options),
-        choices=told["choices"] or words,
-        default=default,
-        sentence=told["sentence"],
-        group=told["group"],
-        least=told["least"],
-        in_file=told["in_file"],
-        only_python=told["only_python"],
-    )
-
-
 def _table() -> tuple[Parameter, ...]:
     hints = get_type_hints(Settings)
     return tuple(
-        _parameter(one.name, one.default, hints[one.name], one.metadata) for one in fields(Settings)
+        Parameter.of(one.name, one.default, hints[one.name], one.metadata) for one in fields(Settings)
     )
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chromatic._parameter import Parameter
 from chromatic.cli import import_numba
 from chromatic.cli.terminal import progress_bar
 from chromatic.errors import InputError
-from chromatic.parameters import READING, SHARED, Parameter, Settings
+from chromatic.parameters import READING, SHARED, Settings
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading, RowFiles

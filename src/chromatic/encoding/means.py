@@ -43,6 +43,13 @@ class MeansEncoding(SubmodularEncoding):
             task.coloring, statistic, task.mean, smoothing=float(smoothing), spread=2.0 * task.residual
         )
 
+    def column_details(self) -> list[str]:
+        return [f"mean={mean:.3g}" for mean in self.column_facts().measure.tolist()]
+
+    @property
+    def observed(self) -> None:  # type: ignore[override]
+        """The model does not keep the sums of labels."""
+
     def column_facts(self) -> ColumnFacts:
         facts = Encoding.column_facts(self)
         off = facts.measure - self.codebook.prior

@@ -22,13 +22,14 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame, SparkSession
 
 from chromatic._log import told
+from chromatic._parameter import Parameter
 from chromatic._threads import thread_count
 from chromatic.data.limit import parse_size
 from chromatic.encoding.protocol import Encoding
 from chromatic.fitting.fit import learn
 from chromatic.model import Input
 from chromatic.model import Model as FittedModel
-from chromatic.parameters import ON_SPARK, Parameter, Settings
+from chromatic.parameters import ON_SPARK, Settings
 from chromatic.registry import encoding_class
 from chromatic.spark import files
 from chromatic.spark.coding import Numbering
