@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, load
 from chromatic.data import Reader
-from chromatic.errors import InputWarning
+from chromatic.errors import InputError, InputWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
 
@@ -83,6 +83,9 @@ def test_names_of_features_have_fields_on_request(tmp_path):
     encoder = ChromaticEncoder(32, coloring="fields").fit(rows, y)
     assert encoder.encoding_.vocabulary.field_names == (b"city", b"shop") and encoder.n_colors_ == 2
     assert ChromaticEncoder(32).fit(rows, y).encoding_.coloring.strategy == "balanced"
+    for without in ([[f"s{shop}"] for shop in shops], [[int(shop)] for shop in shops]):
+        with pytest.raises(InputError, match="coloring is 'fields' and the data has none"):
+            ChromaticEncoder(32, coloring="fields").fit(without, y)
     path = tmp_path / "rows.tokens"
     path.write_text(
         "".join(f"{int(label)} {' '.join(row)}\n" for label, row in zip(y, tokens, strict=True))
