@@ -187,3 +187,16 @@ def test_describe_says_which_columns_are_categories_and_its_hints_are_true(tmp_p
     assert (
         b"categorical has 'shop', which is no column of the table; its columns are id, price" in done.stderr
     )
+
+
+def test_a_table_in_a_pipe_makes_the_model_of_the_file_or_is_refused(tmp_path):
+    X, y, _ = nine_fields(3000)
+    text = X.assign(label=y).to_csv(index=False)
+    (tmp_path / "x.csv").write_text(text)
+    fit = ["fit", "--format", "csv", "--budget", 64, "-o"]
+    assert chromatic(*fit, "file.chroma", "x.csv", cwd=tmp_path).returncode == 0
+    assert chromatic(*fit, "pipe.chroma", "-", cwd=tmp_path, stdin=text.encode()).returncode == 0
+    assert (tmp_path / "file.chroma").read_bytes() == (tmp_path / "pipe.chroma").read_bytes()
+    call = [*fit, "no.chroma", "-", "--memory", "1G", "--cache", "cache"]
+    done = chromatic(*call, cwd=tmp_path, stdin=text.encode())
+    assert done.returncode == 2 and b"is a pipe, and what its columns of numbers are is told" in done.stderr
