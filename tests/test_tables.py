@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, load
 from chromatic.data import Reader
-from chromatic.errors import InputWarning
+from chromatic.errors import InputError, InputWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
 
@@ -83,6 +83,9 @@ def test_names_of_features_have_fields_on_request(tmp_path):
     encoder = ChromaticEncoder(32, coloring="fields").fit(rows, y)
     assert encoder.encoding_.vocabulary.field_names == (b"city", b"shop") and encoder.n_colors_ == 2
     assert ChromaticEncoder(32).fit(rows, y).encoding_.coloring.strategy == "balanced"
+    for without in ([[f"s{shop}"] for shop in shops], [[int(shop)] for shop in shops]):
+        with pytest.raises(InputError, match="coloring is 'fields' and the data has none"):
+            ChromaticEncoder(32, coloring="fields").fit(without, y)
     path = tmp_path / "rows.tokens"
     path.write_text(
         "".join(f"{int(label)} {' '.join(row)}\n" for label, row in zip(y, tokens, strict=True))
@@ -184,3 +187,16 @@ def test_describe_says_which_columns_are_categories_and_its_hints_are_true(tmp_p
     assert (
         b"categorical has 'shop', which is no column of the table; its columns are id, price" in done.stderr
     )
+
+
+def test_a_table_in_a_pipe_makes_the_model_of_the_file_or_is_refused(tmp_path):
+    X, y, _ = nine_fields(3000)
+    text = X.assign(label=y).to_csv(index=False)
+    (tmp_path / "x.csv").write_text(text)
+    fit = ["fit", "--format", "csv", "--budget", 64, "-o"]
+    assert chromatic(*fit, "file.chroma", "x.csv", cwd=tmp_path).returncode == 0
+    assert chromatic(*fit, "pipe.chroma", "-", cwd=tmp_path, stdin=text.encode()).returncode == 0
+    assert (tmp_path / "file.chroma").read_bytes() == (tmp_path / "pipe.chroma").read_bytes()
+    call = [*fit, "no.chroma", "-", "--memory", "1G", "--cache", "cache"]
+    done = chromatic(*call, cwd=tmp_path, stdin=text.encode())
+    assert done.returncode == 2 and b"is a pipe, and what its columns of numbers are is told" in done.stderr

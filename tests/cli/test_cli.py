@@ -219,7 +219,6 @@ def test_fit_says_how_many_rows_a_split_leaves(clicks):
         (["--max-colors", "x"], "--max-colors is 'x'; expected a whole number, proper or paper"),
         (["--smoothing", "x"], "--smoothing is 'x'; expected a number or auto"),
         (["--encoded", "t.xyz"], "cannot tell the format to write"),
-        (["--coloring", "fields"], "coloring is 'fields' and the data has none"),
     ],
 )
 def test_fit_refuses_what_cannot_be(clicks, args, message):

@@ -235,7 +235,7 @@ def of_counts(
     field_names: tuple[bytes, ...] = ()
     if name_fields and not integers and (counted.fields is None or (counted.fields == NO_FIELD).all()):
         field_names, fields = fields_of(counted.names(np.arange(len(counted.counts)), threads))
-        counted = replace(counted, fields=fields)
+        counted = replace(counted, fields=fields if field_names else None)
     sparse, dense, dropped = _split(counted, dense_threshold * n_rows, min_count, keep_fields)
     log.info(
         "vocabulary: %s sparse and %d dense features", f"{len(sparse):,}", len(dense) + len(numeric_names)
