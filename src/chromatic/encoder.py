@@ -256,6 +256,7 @@ class ChromaticEncoder(ModelView):
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
+        """The kinds of labels, ascending; not where labels are numbers, or were not used."""
         classes = self._fitted.classes
         if classes is None:
             raise AttributeError("there are no classes_: labels are numbers, or were not used")

@@ -127,9 +127,10 @@ def test_python_gives_an_encoder_that_is_fitted_to_all_rows_with_the_best_settin
     X, y = clicks
     given = ChromaticEncoder(budget=64)
     before = given.get_params()
-    tuned = tune(given, X, np.array(["no", "yes"])[y], validation="last")
+    answers = np.array(["no", "yes"])[y]  # a model keeps what its labels stand for
+    tuned = tune(given, X, answers, validation="last")
     assert given.get_params() == before and not hasattr(given, "model_")
-    best = clone(given).set_params(**tuned.trials[0].changed).fit(X, y)
+    best = clone(given).set_params(**tuned.trials[0].changed).fit(X, answers)
     for name, encoder in (("tuned", tuned.encoder), ("fitted", best)):
         encoder.save(tmp_path / name)
     assert (tmp_path / "tuned").read_bytes() == (tmp_path / "fitted").read_bytes()

@@ -208,7 +208,10 @@ def test_bad_input_is_told_with_column_and_rows(spark):
         (frame([*good, (["a"], None)]), "the label column 'label' is null in 1 of 3 rows"),
         (frame([*good, (["a"], float("nan"))]), "'label' is NaN or infinite in 1 of 3 rows"),
         (frame([(["a"], 1.0)] * 2), "the label column 'label' is 1 in all 2 rows, there is only one class"),
-        (frame([*good, (["a"], 3.0)]), "'label' has labels of more than two kinds in 3 rows"),
+        (
+            frame([*good, (["a"], 3.0)]),
+            "'label' has whole numbers of more than two kinds, 0 to 3, in 3 rows",
+        ),
         (
             frame([(["a"], "x")], "features array<string>, label string"),
             "'label' of 1 rows is of type string",
@@ -221,6 +224,25 @@ def test_bad_input_is_told_with_column_and_rows(spark):
     ]:
         with pytest.raises(InputError, match=message):
             fit(bad)
+
+
+def test_numbers_are_learned_as_locally_and_what_needs_a_local_fit_is_refused(spark):
+    from chromatic.spark import ChromaticEstimator
+
+    rows = [[f"f{i % 40}", f"g{i * i % 23}"] for i in range(800)]
+    labels = [i % 40 / 2 + 0.25 * (i % 7) for i in range(800)]
+    frame = frame_of(spark, rows, labels, "array<string>")
+    local = ChromaticEncoder(24, linear=0).fit(rows, labels)
+    model = ChromaticEstimator(budget=24).fit(frame)
+    wanted = local.transform(rows).toarray()
+    np.testing.assert_allclose(columns_of(model.transform(frame)), wanted)
+    assert wanted.any()
+    for parameters, message in [
+        ({"targetType": "classes"}, "'label' has several classes, which Spark does not fit yet; expected"),
+        ({"folds": "consecutive"}, "the rows of a frame have no order; expected a number of folds"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            ChromaticEstimator(budget=24, **parameters).fit(frame)
 
 
 def test_names_of_one_hash_are_refused_wherever_they_meet(spark):
