@@ -91,12 +91,12 @@ def test_a_row_with_its_label_is_encoded_without_it():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"shop": "s1"}, "the numeric columns are none; expected those of the data before: price, size"),
+        ({"shop": "s1"}, "there is no column 'price', which the rows before have; the columns are shop"),
         (
             {"colour": "red", "price": 1.0, "size": 1},
             "the row has the column 'colour'; expected those of",
         ),
-        ({"price": "1.0", "size": 1}, "the numeric columns are size; expected those of the data before"),
+        ({"price": "dear", "size": 1}, "the column 'price' .* not all of it can be read as numbers"),
         ({"price": float("inf"), "size": 1}, "infinite value; expected finite numbers"),
         (["shop=s1"], "the numeric columns are none; expected"),
         ({"price": 1.0, "size": 1, "shop": 3j}, "a value of a kind that tables do not have"),
@@ -139,3 +139,16 @@ def test_values_of_dense_features_in_dicts_are_given():
         for i in range(20):
             assert np.array_equal(encoder.encode_one(X[i]), wanted[i])
             assert np.array_equal(encoder.encode_one(pd.Series(X[i], dtype=object)), wanted[i])
+
+
+@pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
+def test_rows_of_whole_numbers_that_are_categories_are_encoded_as_their_table_is():
+    values = np.random.default_rng(1).zipf(1.3, (4000, 2)) % 300
+    table = pd.DataFrame(values * 7, columns=["shop", "item"])
+    encoder = ChromaticEncoder(16, min_gain=0.0).fit(table, values[:, 0] % 3 == 0)
+    schema = encoder.encoding_.vocabulary.schema
+    assert all(column.is_category and column.edges for column in schema.columns)
+    odd = [{"shop": shop, "item": item} for shop in (0, 3, 7, -1, 2**60, "7", "x") for item in (14, 999)]
+    for row in [*table[:20].to_dict("records"), *odd]:
+        wanted = encoder.transform(pd.DataFrame([row])).toarray()[0]
+        assert np.array_equal(encoder.encode_one(row), wanted), row

@@ -6,6 +6,7 @@ the left-out bin of a color, so that a small array of groups tells both color an
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel
 from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, secret_hashes
+from chromatic.data.schema import WHOLE
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import NO_COLUMN
 from chromatic.encoding.protocol import Encoding
-from chromatic.encoding.row import Numbers, as_dict, features_and_values, is_plain_number
+from chromatic.encoding.row import Numbers, as_dict, features_and_values, is_plain_integer, is_plain_number
 
 U64 = np.uint64
 UNUSED = -1  # the column of what makes none
@@ -48,6 +50,8 @@ class RowEncoder:
         for i, name in enumerate(vocabulary.numeric_names):
             self._numeric[name.decode()] = encoding.n_sparse_columns + i
         self._of_table = of_table
+        categories = [] if vocabulary.schema is None else vocabulary.schema.categories
+        self._edges = {column.name: column.edges for column in categories if column.kind == WHOLE}
         self._prefixes = None if columns is None else {name: f"{name}=" for name in columns}
         odd = vocabulary.bins is not None or encoding.absent is not None
         if not odd and (encoding.sums or not encoding.of_classes()):
@@ -112,10 +116,13 @@ class RowEncoder:
                     numbers.append((column, value))
             elif self._prefixes is not None and name not in self._prefixes:
                 return None
-            elif type(value) in (str, int):
+            elif (type(value) is str and name not in self._edges) or is_plain_integer(value):
                 if value != "":
                     prefix = f"{name}=" if self._prefixes is None else self._prefixes[name]
                     tokens.append(f"{prefix}{value}")
+                edges = self._edges.get(name)
+                if edges:
+                    tokens.append(f"{name}<={edges[bisect_left(edges, value, 0, len(edges) - 1)]:.0f}")
             elif value is not None:
                 return None
         return (tokens, numbers) if n_numeric == len(self._numeric) else None

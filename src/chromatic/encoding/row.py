@@ -44,6 +44,11 @@ def is_plain_number(value: Any) -> bool:
     return type(value) in (int, float, bool) and -LARGEST <= value <= LARGEST
 
 
+def is_plain_integer(value: Any) -> bool:
+    """Return whether a value is an integer that a float tells apart from all others."""
+    return type(value) is int and -LARGEST <= value <= LARGEST
+
+
 def table_of_row(
     row: Mapping[Any, Any], vocabulary: Vocabulary, columns: tuple[str, ...] | None, label: str | None
 ) -> Any:
