@@ -22,7 +22,7 @@ from chromatic.encoding.linear import Linear
 from chromatic.encoding.naming import Called
 from chromatic.encoding.protocol import ClassPart, ColumnFacts, Encoding, Integers, Task, Words
 from chromatic.parameters import Settings
-from chromatic.registry import encoding_class
+from chromatic.registry import ENCODINGS, encoding_class
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,9 @@ class ClassesEncoding(Encoding):
         cls, vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
     ) -> Self:
         kind, labels, told = str(facts["of"]), facts["labels"], facts["parts"]
-        must(kind in ("submodular", "target"), f"classes of the kind {kind!r} are unknown")
+        must(kind in ENCODINGS, f"classes of the kind {kind!r} are unknown")
+        part_class = encoding_class(kind)
+        must(part_class.statistic is not None, f"the {kind} encoding has no classes")
         named = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
         must(named and 2 < len(labels) == len(told), "there is not one part for each class")
         must(len(set(labels)) == len(labels), "two classes have one name")
@@ -125,7 +127,7 @@ class ClassesEncoding(Encoding):
         parts = []
         for number, of_part in enumerate(told):
             own = arrays.part(f"{number}.")
-            part = encoding_class(kind).of_file(vocabulary, coloring, of_part, own)
+            part = part_class.of_file(vocabulary, coloring, of_part, own)
             linear = of_part["linear"]
             must(facts["sums"] or linear is None, "linear columns are without sums")
             linear = None if linear is None else Linear.of_file(linear, own, *sizes)
