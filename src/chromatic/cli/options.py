@@ -211,6 +211,7 @@ reading = gathered(
 
 
 def _row_files(**given: Any) -> RowFiles:
+    import_numba()
     from chromatic.jobs import RowFiles
 
     return RowFiles(**given)
