@@ -228,7 +228,7 @@ def _put_vocabulary(vocabulary: Vocabulary, arrays: Arrays, facts: dict[str, Any
         "n_rows": vocabulary.n_rows,
         "dropped_features": vocabulary.dropped_features,
     }
-    if vocabulary.schema is not None:
+    if vocabulary.schema is not None and vocabulary.schema.columns:
         facts["vocabulary"]["schema"] = vocabulary.schema.facts()
 
 

@@ -12,7 +12,7 @@ from chromatic.data.reader import FORMATS
 from chromatic.data.writers import WRITE_FORMATS
 from chromatic.learn.encoders import ENCODERS, VALIDATIONS
 from chromatic.learn.evaluate import LEARNERS
-from chromatic.parameters import PARAMETERS
+from chromatic.parameters import SHARED
 
 RUN = CliRunner()
 
@@ -77,7 +77,7 @@ def test_fit_has_a_flag_for_every_parameter_in_the_section_of_its_group():
     flags = {flag: one for one in fit.params for flag in one.opts}
     given = fit.make_context("fit", ["train.svm", "-o", "model.chroma"]).params
     help = RUN.invoke(app, ["fit", "--help"]).output
-    for parameter in PARAMETERS:
+    for parameter in SHARED:
         if parameter.name != "verbose":
             assert given[parameter.name] == parameter.default
             assert flags[parameter.flag].section == parameter.group
@@ -86,7 +86,7 @@ def test_fit_has_a_flag_for_every_parameter_in_the_section_of_its_group():
 
 
 def test_words_that_commands_allow_are_those_of_the_library():
-    assert options.FORMATS == FORMATS
+    assert next(one for one in SHARED if one.name == "format").choices == FORMATS
     assert options.WRITE_FORMATS == WRITE_FORMATS
     assert (evaluate.ENCODERS, evaluate.LEARNERS) == (ENCODERS, LEARNERS)
     assert tune.HELD_OUT == VALIDATIONS

@@ -18,6 +18,7 @@ from chromatic.data.limit import MemoryLimit
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredBatches, learn_stored, parse, store
+from chromatic.data.tables import CRITEO
 from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.errors import InputError
 from chromatic.lab.datasets.fetch import cached
@@ -104,7 +105,10 @@ class Source:
     def load(self, how: Running) -> Data:
         """Read the rows, and describe them in `about`."""
         if self.format is not None:
-            how = replace(how, reader=replace(how.reader, format=self.format))
+            # The paper's numbers are dense, and its hashed columns are the categories.
+            categorical = CRITEO[14:] if self.format == "criteo" else how.reader.categorical
+            reader = replace(how.reader, format=self.format, categorical=categorical)
+            how = replace(how, reader=reader)
         train, test = self.read(how)
         left_out = _left_out(train) + _left_out(test)
         counts = [_n_rows(part) for part in (train, test)]
