@@ -24,6 +24,19 @@ def test_the_python_of_a_page_runs(page):
         subprocess.run([sys.executable, "-c", block], check=True, timeout=900)
 
 
+def shell(lines, folder):
+    """Run lines of a page as its reader would, with this environment's `chromatic`."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", lines],
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+
+
 def test_the_commands_of_the_readme_run(tmp_path):
     text = (ROOT / "README.md").read_text()
     commands = [line.strip() for line in re.findall(r"^    (?:zcat|chromatic) .*$", text, re.M)]
@@ -34,18 +47,11 @@ def test_the_commands_of_the_readme_run(tmp_path):
     (tmp_path / "more.svm.gz").write_bytes(gzip.compress(b"1 8:1\n" * 30))
     (tmp_path / "log.gz").write_bytes(gzip.compress(b"1 red round\n"))
     (tmp_path / "day_0.tsv").write_text("\t".join(["1", *["2"] * 13, *["cafe"] * 26]) + "\n")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for command in commands:
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", command],
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            timeout=900,
-        )
-        said = b"chromatic: categories: C1, " if "criteo" in command else b""
+        done = shell(command, tmp_path)
+        said = "chromatic: categories: C1, " if "criteo" in command else ""
         assert done.returncode == 0 and done.stderr.startswith(said), command
-        assert done.stderr.count(b"\n") == bool(said), command
+        assert done.stderr.count("\n") == bool(said), command
 
 
 @pytest.mark.parametrize("page", TASKS, ids=lambda page: page.name)
@@ -58,16 +64,8 @@ def test_the_cells_of_a_task_print_what_stands_below_them_and_its_commands_run(p
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\x1e") == [*(printed for _, printed in cells), ""]
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for lines in commands:
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", lines],
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
+        done = shell(lines, tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), lines
 
 

@@ -76,7 +76,6 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The columns of the training rows. They do not know the labels of their own rows. An ndarray with
             `sparse_output=False`, and where there are no columns.
         """
-        self._check_fit_transform()
         return self._output(self._fit(X, y), X)
 
     def transform(self, X: Any) -> Any:
@@ -111,9 +110,6 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         given = None if input_features is None else self._checked_names(input_features)
         return np.array(self._column_names(self._input.called(given)), dtype=object)
-
-    def _check_fit_transform(self) -> None:
-        """Refuse settings by which not all training rows are to train on."""
 
     def _fit(self, X: Any, y: Any) -> Encoded:
         """Learn; return the columns of all training rows."""

@@ -16,6 +16,7 @@ import logging
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -137,19 +138,30 @@ class Weighing:
 
         Equal rows come in the order of their labels or, where labels must play no part, of their numbers.
         """
-        dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
-        keys = (dense, self.labels, self.sums) if by_label else (dense, self.sums)
-        keys = keys if self.importance is None else (self.importance, *keys)
-        order, epoch = np.lexsort(keys), 0
+        order, epoch = (self._by_label if by_label else self._by_content).copy(), 0
         while True:
             descent.shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
             yield order
             epoch += 1
 
+    @cached_property
+    def _by_label(self) -> Integers:
+        return self._sorted(self.labels)
+
+    @cached_property
+    def _by_content(self) -> Integers:
+        return self._sorted()
+
+    def _sorted(self, *labels: Floats) -> Integers:
+        """Return the rows in the order of their content; every solution begins with it, so it is kept."""
+        dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
+        weights = () if self.importance is None else (self.importance,)
+        return np.lexsort((*weights, dense, *labels, self.sums))
+
 
 def bytes_to_weigh(size: Size, n_folds: int, threads: int) -> int:
     """Return the memory for all rows at once, a sample, and as many solutions as there are threads."""
-    rows = 4 * size.n_entries + size.n_rows * (48 + 24 * size.n_dense)
+    rows = 4 * size.n_entries + size.n_rows * (64 + 24 * size.n_dense)
     sample = 28 * min(size.n_entries, MOST_ENTRIES)
     solution = 8 * size.n_features + 48 * size.n_rows
     return rows + sample + threads * solution + 4 * (n_folds + 1) * size.n_features
