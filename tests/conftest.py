@@ -44,6 +44,12 @@ def debian_survival() -> Path:
     return real_data("debian_survival")
 
 
+@pytest.fixture
+def within_memory(tmp_path) -> dict[str, str]:
+    """Settings for rows on disk. The limit is of the whole process, which may hold much else here."""
+    return {"memory": "64G", "cache": str(tmp_path / "cache")}
+
+
 @pytest.fixture(scope="module")
 def clicks():
     """Rows of four fields as tokens; the label depends on two of them."""

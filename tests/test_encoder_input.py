@@ -10,8 +10,6 @@ from sklearn.exceptions import NotFittedError
 from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
 from chromatic.errors import InputError, InputWarning
 
-LIMIT = "64G"  # it is of the whole process, which may hold much else here
-
 
 def test_hashing_has_both_signs_and_keeps_values():
     X = [{f"f{i}": 2.0} for i in range(2000)]
@@ -188,11 +186,11 @@ def test_rows_that_were_not_split_are_not_taken_for_files(clicks):
         ChromaticEncoder().fit([["a"], ["b"]], np.array([1, "a"], object))
 
 
-def test_files_are_fitted_within_a_limit_of_memory_with_the_same_model(clicks, tmp_path):
+def test_files_are_fitted_within_a_limit_of_memory_with_the_same_model(clicks, tmp_path, within_memory):
     X, y = clicks
     path = tmp_path / "clicks.tokens"
     path.write_text("".join(f"{label} {' '.join(row)}\n" for label, row in zip(y, X, strict=True)))
-    within = ChromaticEncoder(64, memory=LIMIT, cache=str(tmp_path / "cache"))
+    within = ChromaticEncoder(64, **within_memory)
     Z, expected = within.fit_transform(path), ChromaticEncoder(64).fit_transform(path)
     assert (Z != expected).nnz == 0
     within.save(tmp_path / "within.chroma")
@@ -204,12 +202,12 @@ def test_files_are_fitted_within_a_limit_of_memory_with_the_same_model(clicks, t
         ChromaticEncoder(cache="here").fit(X, y)
 
 
-def test_each_value_may_be_a_feature_of_its_own_also_within_a_limit_of_memory(tmp_path):
+def test_each_value_may_be_a_feature_of_its_own_also_within_a_limit_of_memory(tmp_path, within_memory):
     path = tmp_path / "rows.svm"
     path.write_text(
         "".join(f"{i % 2} {i % 40}:{i % 3 + 1} {100 + i % 90}:{i % 50 / 8}\n" for i in range(900))
     )
-    for name, limit in (("within", {"memory": LIMIT, "cache": str(tmp_path / "cache")}), ("all", {})):
+    for name, limit in (("within", within_memory), ("all", {})):
         ChromaticEncoder(32, values="distinct", **limit).fit(path).save(tmp_path / name)
     assert (tmp_path / "within").read_bytes() == (tmp_path / "all").read_bytes()
 

@@ -73,7 +73,7 @@ def test_lists_beside_fields_have_colors_of_their_own():
     )
 
 
-def test_names_of_features_have_fields_on_request(tmp_path):
+def test_names_of_features_have_fields_on_request(tmp_path, within_memory):
     """What stands before = is one, in dicts as in tokens, in memory as on disk."""
     random = np.random.default_rng(0)
     shops, cities = random.integers(0, 40, 900), random.integers(0, 7, 900)
@@ -90,7 +90,7 @@ def test_names_of_features_have_fields_on_request(tmp_path):
     path.write_text(
         "".join(f"{int(label)} {' '.join(row)}\n" for label, row in zip(y, tokens, strict=True))
     )
-    for limit in ({}, {"memory": "64G", "cache": str(tmp_path / "cache")}):
+    for limit in ({}, within_memory):
         of_file = ChromaticEncoder(32, coloring="fields", **limit).fit(path)
         assert of_file.encoding_.vocabulary.field_names == (b"city", b"shop")
         assert (of_file.locate("shop=s3")["color"], of_file.locate("city=c3")["color"]) == (1, 0)

@@ -135,13 +135,13 @@ def test_whole_numbers_are_classes_where_one_says_so():
         ChromaticEncoder(64, target_type="numbers").fit(X, numbers).classes_
 
 
-def test_the_same_within_a_limit_of_memory_and_for_any_number_of_threads(tmp_path):
+def test_the_same_within_a_limit_of_memory_and_for_any_number_of_threads(tmp_path, within_memory):
     path = tmp_path / "dishes.tokens"
     numbers = np.searchsorted(KITCHENS, Y)
     path.write_text("".join(f"{y} {' '.join(row)}\n" for y, row in zip(numbers, X, strict=True)))
     options = {"budget": 64, "target_type": "classes"}
     wanted = ChromaticEncoder(**options, n_jobs=1).fit_transform(path)
-    for other in ({"memory": "1G", "cache": str(tmp_path)}, {"n_jobs": 3}):
+    for other in (within_memory, {"n_jobs": 3}):
         assert (wanted != ChromaticEncoder(**options, **other).fit_transform(path)).nnz == 0
 
 

@@ -133,7 +133,7 @@ def test_a_model_without_the_numbers_encodes_one_row_of_words():
 
 @pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
 @pytest.mark.parametrize("kind", ["words", "numbers", "mixed"])
-def test_on_disk_the_model_is_the_same(tmp_path, kind):
+def test_on_disk_the_model_is_the_same(tmp_path, within_memory, kind):
     path = tmp_path / ("train.vw" if kind == "words" else "train.parquet")
     if kind == "words":
         lines = (f"{2 * y - 1} | {' '.join(row)}\n" for y, row in zip(LABELS, WORDS, strict=True))
@@ -141,7 +141,7 @@ def test_on_disk_the_model_is_the_same(tmp_path, kind):
     else:
         (TABLE if kind == "numbers" else MIXED).assign(label=LABELS).to_parquet(path, row_group_size=100)
     files = []
-    for within in ({}, {"memory": "1G", "cache": str(tmp_path / "cache")}):
+    for within in ({}, within_memory):
         encoder = ChromaticEncoder(10, linear=0, min_gain=0, **within)
         columns = encoder.fit_transform(str(path))
         encoder.set_params(memory=None, cache=None).save(tmp_path / "some.chroma")

@@ -242,10 +242,10 @@ def test_consecutive_folds_hold_neighbors_together():
     assert max(abs(np.corrcoef(column, y)[0, 1]) for column in mixed.T if np.ptp(column)) > 0.9
 
 
-def test_weights_and_groups_are_the_same_within_a_limit_of_memory(tmp_path):
+def test_weights_and_groups_are_the_same_within_a_limit_of_memory(tmp_path, within_memory):
     path = tmp_path / "rows.tokens"
     path.write_text("".join(f"{y} {' '.join(row)}\n" for y, row in zip(Y, X, strict=True)))
     told = {"sample_weight": SOME + 0.5, "groups": np.arange(len(X)) % 50}
     wanted = ChromaticEncoder(32).fit_transform(X, Y, **told)
-    for options in ({}, {"memory": "1G", "cache": str(tmp_path)}):
+    for options in ({}, within_memory):
         assert (wanted != ChromaticEncoder(32, **options).fit_transform(path, **told)).nnz == 0

@@ -323,7 +323,7 @@ def test_a_limit_of_memory_gives_the_same_figures(name, tmp_path, files, monkeyp
     monkeypatch.setattr(table_networks, "EMBEDDED", {})
     found = []
     for rows in ({"files": files, "rows": 700}, {"shapes": ["kdd12"], "rows": 500}):
-        for memory in ({}, {"memory": "8G", "cache": str(tmp_path / "cache")}):
+        for memory in ({}, {"memory": "64G", "cache": str(tmp_path / "cache")}):
             out = str(tmp_path / f"{len(found)}")
             [one] = reproduce(EXPERIMENTS[name], sources((), **rows), out, Conditions(**memory)).findings
             found.append([{k: v for k, v in r.items() if "seconds" not in k} for r in one.records])
@@ -335,7 +335,7 @@ def test_vowpal_wabbit_learns_from_a_stream_of_the_papers_null_columns(tmp_path,
     [source] = sources((), files=files)
     whole = encode_pair(source.load(READING).split, "cl-sm-paper", 64)
     monkeypatch.setattr(splits, "joined", None)  # nothing is put together
-    with limited("8G", str(tmp_path)) as memory:
+    with limited("64G", str(tmp_path)) as memory:
         split = source.load(Running(Reader(chunk_size=4096), memory=memory)).split
         pair = encode_pair(split, "cl-sm-paper", 64)
         assert len(list(pair.train.pieces())) > 3
