@@ -67,8 +67,8 @@ def weighing(importance, labels):
     rows = replace(rows, dense=(labels[:, None] + np.arange(len(labels))[:, None] % 7).astype(float))
     sums = row_sums(rows, mix_integers(np.arange(rows.n_features, dtype=np.uint32)))
     fold, dense = np.zeros(len(labels), np.int32), Dense.of(rows, importance)
-    binary = set(labels) == {0, 1}
-    task = Weighing(rows, dense, labels.astype(float), fold, sums=sums, binary=binary, seed=5)
+    options = {"n_several": rows.n_features, "binary": set(labels) == {0, 1}, "seed": 5}
+    task = Weighing(rows, dense, labels.astype(float), fold, sums, **options)
     return replace(task, importance=importance)
 
 
@@ -81,7 +81,7 @@ def test_weights_of_features_with_weighted_rows_are_those_of_scikit_learn(labels
     monkeypatch.setattr(solver, "TOLERANCE_OF_NUMBERS", 1e-7)
     weights = SOME.astype(float)
     task = weighing(weights, labels)
-    found = weigh(task, 1, task.rows.n_features)
+    found = weigh(task, 1)
     matrix = np.zeros((len(X), task.rows.n_features + 2))
     matrix[:, -2] = (task.rows.dense[:, 0] - task.dense.centers[0]) * task.dense.factors[0]
     matrix[:, -1] = 1.0  # the intercept is penalized too, around what the mean says

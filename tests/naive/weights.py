@@ -15,6 +15,11 @@ def shuffled(items, seed):
     return items
 
 
+def several(rows, n_several):
+    """How many features of each row are among the first `n_several`."""
+    return [sum(code < n_several for code in row) for row in rows]
+
+
 def descend(rows, dense, labels, order, solution, *, offset, strength, binary, importance=None):
     """One epoch; `weights` are those of features by number, of dense columns by ("dense", d), and None's.
 

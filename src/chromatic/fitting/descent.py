@@ -1,7 +1,9 @@
 """Kernels of dual coordinate descent: an epoch over the rows, for logistic and for ridge regression.
 
-`fitting.weights` says what is solved. Rows are CSR with dense columns, as a tuple; a problem is labels, the
-rows that are used, their order, and the weights of rows, an empty array where all are 1.
+`fitting.weights` says what is solved. Rows are CSR with dense columns, as a tuple, and with the place in
+each row where the features begin that are in no other row. The weight of such a feature is the dual
+variable of its row, so it is not kept. A problem is labels, the order of the rows that are used, and the
+weights of rows, an empty array where all are 1.
 """
 
 from __future__ import annotations
@@ -23,43 +25,67 @@ def shuffle(order, seed):  # type: ignore[no-untyped-def]
         order[i], order[j] = order[j], order[i]
 
 
+@kernel
+def several_until(rows, n_several, ends):  # type: ignore[no-untyped-def]
+    """Write down where in each row the features begin that are in no other; codes ascend in a row."""
+    indptr, codes = rows
+    for row in range(len(ends)):
+        end = indptr[row + 1]
+        while end > indptr[row] and codes[end - 1] >= n_several:
+            end -= 1
+        ends[row] = end
+
+
 @inlined
-def _margin(rows, scaling, solution, row, offset):  # type: ignore[no-untyped-def]
-    """Return what the weights say of a row, and the square of its length."""
-    indptr, codes, dense = rows
+def _margin(rows, scaling, solution, row, own):  # type: ignore[no-untyped-def]
+    """Return what the weights say of a row, and the square of its length.
+
+    `own` is the weight of features that are in no other row.
+    """
+    indptr, ends, codes, dense = rows
     centers, factors = scaling
     weights, of_dense = solution
-    margin, length = offset + of_dense[len(centers)], 1.0
+    margin, length = of_dense[len(centers)], 1.0
     for d in range(len(centers)):
         x = (dense[row, d] - centers[d]) * factors[d]
         margin += x * of_dense[d]
         length += x * x
-    for i in range(indptr[row], indptr[row + 1]):
+    for i in range(indptr[row], ends[row]):
         margin += weights[codes[i]]
-    return margin, length + (indptr[row + 1] - indptr[row])
+    return margin + (indptr[row + 1] - ends[row]) * own, length + (indptr[row + 1] - indptr[row])
 
 
 @inlined
 def _move(rows, scaling, solution, row, step):  # type: ignore[no-untyped-def]
-    indptr, codes, dense = rows
+    indptr, ends, codes, dense = rows
     centers, factors = scaling
     weights, of_dense = solution
     of_dense[len(centers)] += step
     for d in range(len(centers)):
         of_dense[d] += step * (dense[row, d] - centers[d]) * factors[d]
-    for i in range(indptr[row], indptr[row + 1]):
+    for i in range(indptr[row], ends[row]):
         weights[codes[i]] += step
 
 
 @inlined
-def _prefetch_row(rows, weights, order, at):  # type: ignore[no-untyped-def]
-    """Ask the cache for what the next steps read: where a row starts, its features, their weights."""
-    indptr, codes, _ = rows
-    if at + 12 < len(order):
-        prefetch(indptr, order[at + 12])
-        prefetch(codes, indptr[order[at + 8]])
-        row = order[at + 2]
-        for i in range(indptr[row], min(indptr[row + 1], indptr[row] + 32)):
+def _prefetch(rows, labels, order, solution, at):  # type: ignore[no-untyped-def]
+    """Ask the cache for what later steps read: where a row begins, what it holds, its features' weights."""
+    indptr, ends, codes, dense = rows
+    duals, weights, _ = solution
+    if at + 16 < len(order):
+        row = order[at + 16]
+        prefetch(indptr, row)
+        prefetch(ends, row)
+        row = order[at + 8]
+        prefetch(labels, row)
+        prefetch(duals, row)
+        prefetch(codes, indptr[row])
+        prefetch(codes, ends[row])
+        if dense.shape[1]:
+            prefetch(dense[row], 0)
+            prefetch(dense[row], dense.shape[1] - 1)
+        row = order[at + 3]
+        for i in range(indptr[row], min(ends[row], indptr[row] + 32)):
             prefetch(weights, np.int64(codes[i]))
 
 
@@ -71,20 +97,18 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
     a (z - old) + b + ln(z / (C - z)) zero, where b is the row's margin and a its squared length: by
     Newton's method within a bracket.
     """
-    labels, used, order, importance = problem
+    labels, order, importance = problem
     offset, whole = fixed
     duals, weights, of_dense = solution
     off = 0.0
     for at in range(len(order)):
         row = order[at]
-        _prefetch_row(rows, weights, order, at)
-        if not used[row]:
-            continue
+        _prefetch(rows, labels, order, solution, at)
         strength = whole * importance[row] if len(importance) else whole
         sign = 1.0 if labels[row] == 1.0 else -1.0
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
-        margin *= sign
         old = duals[row]
+        margin, length = _margin(rows, scaling, (weights, of_dense), row, sign * old)
+        margin = sign * (margin + offset)
         target = strength / (1.0 + math.exp(margin))  # at the optimum z is this
         off += abs(old - target)
         low, high = 0.0, strength
@@ -100,7 +124,7 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
                 new = 0.5 * (z + low)
             elif new >= high:
                 new = 0.5 * (z + high)
-            done = abs(new - z) <= 1e-7 * strength
+            done = abs(new - z) <= 1e-3 * min(new, strength - new)  # its square is what is left
             z = new
             if done:
                 break
@@ -112,18 +136,16 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
 @kernel
 def descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
     """An epoch of ridge regression; return by how much all rows' dual variables were off, over C."""
-    labels, used, order, importance = problem
+    labels, order, importance = problem
     offset, strength = fixed
     duals, weights, of_dense = solution
     off = 0.0
     for at in range(len(order)):
         row = order[at]
-        _prefetch_row(rows, weights, order, at)
-        if not used[row]:
-            continue
+        _prefetch(rows, labels, order, solution, at)
         weight = importance[row] if len(importance) else 1.0
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, offset)
-        lacking = labels[row] - margin - duals[row] / (strength * weight)
+        margin, length = _margin(rows, scaling, (weights, of_dense), row, duals[row])
+        lacking = labels[row] - offset - margin - duals[row] / (strength * weight)
         off += weight * abs(lacking)
         step = lacking / (length + 1.0 / (strength * weight))
         duals[row] += step
@@ -132,7 +154,7 @@ def descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no
 
 
 @kernel
-def predict(rows, scaling, solution, offset, out):  # type: ignore[no-untyped-def]
-    """Write down what the weights say of each row."""
-    for row in range(len(out)):
-        out[row], _ = _margin(rows, scaling, solution, row, offset)
+def predict(rows, scaling, solution, order, out):  # type: ignore[no-untyped-def]
+    """Write down what the weights say of some rows, where those have no features of their own."""
+    for at in range(len(order)):
+        out[at], _ = _margin(rows, scaling, solution, order[at], 0.0)

@@ -193,11 +193,12 @@ class LocalSource(Source):
             self._labels_of(of_class),
             self.folds.of_rows,
             row_sums(rows, self.data.vocabulary.hashes),
+            n_several=extent.n_several,
             binary=binary,
             seed=settings.seed,
             importance=self._weights,
         )
-        return weigh(task, extent.n_folds, extent.n_several, self.threads)
+        return weigh(task, extent.n_folds, self.threads)
 
     def _extent(self, n_folds: int, n_colors: int = 0) -> Extent:
         """Return how large a statistic is."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -33,11 +33,12 @@ log = logging.getLogger("chromatic")
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Folds = npt.NDArray[np.int32]
+Used = npt.NDArray[np.bool_]
 
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
 STEP = 1.8  # from one strength to the next, where the choice is a finer one
 WORTH = 0.002  # a weaker penalty must predict better by this share
-MOST_EPOCHS, TOLERANCE = 30, 0.02  # the tolerance is of what the labels differ from their mean
+MOST_EPOCHS, TOLERANCE = 30, 0.04  # the tolerance is of what the labels differ from their mean
 MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of what is left of them
 UNSETTLED = 0.1  # the same, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
@@ -82,8 +83,12 @@ class Solution(NamedTuple):
     """The dual variable of each row, and the weights that follow from all of them."""
 
     duals: Floats
-    weights: Floats
+    weights: Floats  # of the features that may be in several rows
     dense: Floats  # of the dense columns as the model sees them; the last is the intercept
+
+    def scaled(self, factor: float) -> Solution:
+        """Return a copy for a C that is so many times as large, to go on from."""
+        return Solution(*(numbers * factor for numbers in self))
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Weighing:
     labels: Floats
     fold: Folds  # rows of a negative fold play no part
     sums: npt.NDArray[np.uint64]  # of the hashes of each row's features: what tells rows apart
+    n_several: int  # features that may be in several rows; those after them are in one at most
     binary: bool
     seed: int
     importance: Floats | None = None  # the weight of each row, 0 where it plays no part; None: all are 1
@@ -103,7 +109,7 @@ class Weighing:
         if self.importance is not None:
             object.__setattr__(self, "fold", np.where(self.importance > 0, self.fold, NO_FOLD))
 
-    def weight(self, which: npt.NDArray[np.bool_]) -> float:
+    def weight(self, which: Used) -> float:
         """Return the weight of some rows, together."""
         return float(which.sum() if self.importance is None else np.sort(self.importance[which]).sum())
 
@@ -129,76 +135,98 @@ class Weighing:
             importance=None if self.importance is None else self.importance[numbers],
         )
 
-    @property
-    def csr(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.floating]]:
-        return self.rows.indptr, self.rows.codes, self.rows.dense
+    @cached_property
+    def csr(self) -> tuple[Integers, Integers, npt.NDArray[np.uint32], npt.NDArray[np.floating]]:
+        """The rows as kernels take them."""
+        indptr, codes = self.rows.indptr, self.rows.codes
+        ends = indptr[1:]
+        if self.n_several < self.rows.n_features:
+            ends = np.empty(self.rows.n_rows, np.int64)
+            descent.several_until((indptr, codes), self.n_several, ends)
+        return indptr, ends, codes, self.rows.dense
 
-    def orders(self, *, by_label: bool) -> Iterator[Integers]:
-        """Yield the rows in a new random order, over and over; their content decides, not their numbers.
+    def orders(self, used: Used) -> Iterator[Integers]:
+        """Yield rows in a new random order, over and over; their content decides, not their numbers.
 
-        Equal rows come in the order of their labels or, where labels must play no part, of their numbers.
+        Nothing of the other rows matters.
         """
-        order, epoch = (self._by_label if by_label else self._by_content).copy(), 0
+        order, epoch = self._sorted[used[self._sorted]], 0
         while True:
             descent.shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
             yield order
             epoch += 1
 
     @cached_property
-    def _by_label(self) -> Integers:
-        return self._sorted(self.labels)
-
-    @cached_property
-    def _by_content(self) -> Integers:
-        return self._sorted()
-
-    def _sorted(self, *labels: Floats) -> Integers:
-        """Return the rows in the order of their content; every solution begins with it, so it is kept."""
+    def _sorted(self) -> Integers:
+        """The rows in the order of their content; equal ones in that of their labels."""
         dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
         weights = () if self.importance is None else (self.importance,)
-        return np.lexsort((*weights, dense, *labels, self.sums))
+        return np.lexsort((*weights, dense, self.labels, self.sums))
+
+    def all_weights(self, solution: Solution) -> npt.NDArray[np.float32]:
+        """Return the weights of all features: those of one row are what its dual variable says."""
+        indptr, ends, codes, _ = self.csr
+        weights = np.zeros(self.rows.n_features, np.float32)
+        weights[: self.n_several] = solution.weights
+        signed = (
+            np.where(self.labels == 1, solution.duals, -solution.duals) if self.binary else solution.duals
+        )
+        weights[codes[codes >= self.n_several]] = np.repeat(signed, indptr[1:] - ends)
+        return weights
 
 
 def bytes_to_weigh(size: Size, n_folds: int, threads: int) -> int:
-    """Return the memory for all rows at once, a sample, and as many solutions as there are threads."""
-    rows = 4 * size.n_entries + size.n_rows * (64 + 24 * size.n_dense)
+    """Return the memory for all rows at once, a sample, and the solutions that are kept or worked on."""
+    rows = 4 * size.n_entries + size.n_rows * (72 + 24 * size.n_dense)
     sample = 28 * min(size.n_entries, MOST_ENTRIES)
-    solution = 8 * size.n_features + 48 * size.n_rows
-    return rows + sample + threads * solution + 4 * (n_folds + 1) * size.n_features
+    solution = 8 * size.n_features + 8 * size.n_rows
+    working = (threads + 4) * solution + threads * 40 * size.n_rows
+    return rows + sample + working + 4 * (n_folds + 1) * size.n_features
 
 
-def weigh(task: Weighing, n_folds: int, n_several: int, threads: int = 1) -> Weights:
+def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
     """Find the weights by all rows that have a fold and, where there are several folds, out of each.
 
-    `n_several` features may be in several rows; those after them are in one at most, and have no weight
-    out of its fold.
+    Features of one row have no weight out of its fold.
     """
     strength, loss = choose_strength(task)
-    folds = range(n_folds - 1)
-    by_fold = np.empty((n_several, n_folds if folds else 0), np.float32)
-    if folds:
-        strength, loss, by_fold[:, -1] = _choose_finer(task, strength, (n_folds - 1, n_several), threads)
+    by_fold = np.zeros((task.n_several, n_folds if n_folds > 1 else 0), np.float32)
+    start = _nothing(task)
+    if n_folds > 1:
+        strength, loss, solved = _choose_finer(task, strength, n_folds, threads)
+        for fold, (_, solution) in solved.items():
+            by_fold[:, fold] = solution.weights
+        start = solution.scaled(_share(task, fold))  # all rows are those of the last fold, and more
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
-    solutions = ordered_map(lambda fold: _out_of_fold(task, fold, strength), (NO_FOLD, *folds), threads)
-    intercept, whole = next(solutions)
-    for fold, (_, solution) in enumerate(solutions):
-        by_fold[:, fold] = solution.weights[:n_several]
-    of_dense = whole.dense[:-1] * task.dense.factors
-    intercept += float(whole.dense[-1] - of_dense @ task.dense.centers)
+
+    def solve(fold: int) -> tuple[float, Solution]:
+        return _out_of_fold(task, fold, strength, start if fold == NO_FOLD else _nothing(task))
+
+    folds = range(n_folds - 2)
+    solutions = ordered_map(solve, (*folds, NO_FOLD), threads)
+    for fold in folds:
+        by_fold[:, fold] = next(solutions)[1].weights
+    intercept, solution = next(solutions)
+    of_dense = solution.dense[:-1] * task.dense.factors
     return Weights(
-        of_features=whole.weights.astype(np.float32),
+        of_features=task.all_weights(solution),
         by_fold=by_fold,
         of_dense=of_dense,
-        intercept=intercept,
+        intercept=intercept + float(solution.dense[-1] - of_dense @ task.dense.centers),
         strength=strength,
         held_out_loss=loss,
     )
 
 
-def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Solution]:
+def _share(task: Weighing, fold: int) -> float:
+    """Return the share of the rows that are outside of a fold."""
+    outside = task.weight((task.fold >= 0) & (task.fold != fold))
+    return outside / max(task.weight(task.fold >= 0), 1.0)
+
+
+def _out_of_fold(task: Weighing, fold: int, strength: float, start: Solution) -> tuple[float, Solution]:
     """Return the mean and the solution of the rows outside of a fold."""
     used = (task.fold >= 0) & (task.fold != fold)
-    share = task.weight(used) / max(task.weight(task.fold >= 0), 1.0)
     offset = _offset(task, used)
     if offset is None:
         log.warning(
@@ -206,8 +234,7 @@ def _out_of_fold(task: Weighing, fold: int, strength: float) -> tuple[float, Sol
             fold,
         )
         return 0.0, _nothing(task)
-    orders = task.orders(by_label=fold == NO_FOLD)
-    return offset, _solve(task, used, (offset, strength / share), _nothing(task), orders)
+    return offset, _solve(task, used, (offset, strength / _share(task, fold)), start)
 
 
 def choose_strength(task: Weighing) -> tuple[float, float]:
@@ -223,9 +250,8 @@ def choose_strength(task: Weighing) -> tuple[float, float]:
         return STRENGTHS[0], 0.0
     solution, losses, last = _nothing(sample), [], STRENGTHS[0]
     for strength in STRENGTHS:
-        solution = Solution(*(numbers * (strength / last) for numbers in solution))
-        orders, last = sample.orders(by_label=True), strength
-        solution = _solve(sample, used, (offset, strength), solution, orders)
+        solution = _solve(sample, used, (offset, strength), solution.scaled(strength / last))
+        last = strength
         losses.append(_loss(sample, (offset, solution), held_out))
         if losses[-1] > min(losses) * (1.0 + WORTH):
             break
@@ -234,43 +260,49 @@ def choose_strength(task: Weighing) -> tuple[float, float]:
 
 
 def _choose_finer(
-    task: Weighing, strength: float, extent: tuple[int, int], threads: int
-) -> tuple[float, float, npt.NDArray[np.float32]]:
-    """Return the best C for the last fold, from a given one on, its loss, and the weights out of that fold.
+    task: Weighing, strength: float, n_folds: int, threads: int
+) -> tuple[float, float, dict[int, tuple[float, Solution]]]:
+    """Return the best C for the last two folds, from a given one on, their loss, and what each has found.
 
-    All rows may want a weaker penalty than a sample: they have more rows of each feature. `extent` is the
-    fold, and how many features have weights out of it.
+    All rows may want a weaker penalty than a sample: they have more rows of each feature.
     """
-    fold, n_several = extent
+    folds = n_folds - 2, n_folds - 1
+    held_out = [task.fold == fold for fold in folds]
+    shares = [task.weight(which) for which in held_out]
 
-    def out_of_fold(strength: float) -> tuple[float, npt.NDArray[np.float32]]:
-        solved = _out_of_fold(task, fold, strength)
-        return _loss(task, solved, task.fold == fold), solved[1].weights[:n_several].astype(np.float32)
+    def solve(strength: float, starts: Sequence[Solution]) -> tuple[float, list[tuple[float, Solution]]]:
+        tasks = zip(folds, starts, strict=True)
+        solved = list(ordered_map(lambda one: _out_of_fold(task, one[0], strength, one[1]), tasks, threads))
+        losses = [_loss(task, one, which) for one, which in zip(solved, held_out, strict=True)]
+        return float(np.average(losses, weights=shares if any(shares) else None)), solved
 
-    best, following = ordered_map(out_of_fold, (strength, STEP * strength), threads)
-    while following[0] < best[0] * (1.0 - WORTH) and strength < STRENGTHS[-1]:
-        strength, best = STEP * strength, following
-        following = out_of_fold(STEP * strength)
-    return strength, *best
+    loss, solved = solve(strength, [_nothing(task) for _ in folds])
+    while strength < STRENGTHS[-1]:
+        following = solve(STEP * strength, [solution.scaled(STEP) for _, solution in solved])
+        if following[0] >= loss * (1.0 - WORTH):
+            break
+        strength, (loss, solved) = STEP * strength, following
+    return strength, loss, dict(zip(folds, solved, strict=True))
 
 
 def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
     """Return rows to choose the penalty by, as many as are worth the time, and which are held out."""
     n_rows, n_entries = task.rows.n_rows, len(task.rows.codes)
     share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
-    drawn = next(task.orders(by_label=True))[: int(n_rows * share)]
+    drawn = next(task.orders(np.ones(n_rows, bool)))[: int(n_rows * share)]
     place = np.argsort(drawn)
     sample = task if share == 1.0 else task.taken(drawn[place])
     return sample, place < len(drawn) // 5
 
 
-def _loss(task: Weighing, solved: tuple[float, Solution], which: npt.NDArray[np.bool_]) -> float:
+def _loss(task: Weighing, solved: tuple[float, Solution], which: Used) -> float:
     """Return the mean loss of some rows; 0 for none."""
-    if not which.any():
+    numbers = np.flatnonzero(which)
+    if not len(numbers):
         return 0.0
-    (offset, solution), margins = solved, np.empty(task.rows.n_rows)
-    descent.predict(task.csr, task.dense, solution[1:], offset, margins)
-    labels, margins = task.labels[which], margins[which]
+    (offset, solution), margins = solved, np.empty(len(numbers))
+    descent.predict(task.csr, task.dense, solution[1:], numbers, margins)
+    labels, margins = task.labels[numbers], margins + offset
     if task.binary:
         losses = np.logaddexp(0.0, np.where(labels == 1, -margins, margins))
     else:
@@ -279,7 +311,7 @@ def _loss(task: Weighing, solved: tuple[float, Solution], which: npt.NDArray[np.
     return float(losses.mean() if weights is None else np.average(losses, weights=weights))
 
 
-def _offset(task: Weighing, used: npt.NDArray[np.bool_]) -> float | None:
+def _offset(task: Weighing, used: Used) -> float | None:
     """Return what the model says where it knows nothing; None where all labels are of one kind."""
     labels = task.labels[used]
     if not len(labels) or labels.min() == labels.max():
@@ -288,7 +320,7 @@ def _offset(task: Weighing, used: npt.NDArray[np.bool_]) -> float | None:
     return math.log(mean / (1 - mean)) if task.binary else mean
 
 
-def _spread(task: Weighing, used: npt.NDArray[np.bool_]) -> tuple[float, float]:
+def _spread(task: Weighing, used: Used) -> tuple[float, float]:
     """Return the mean of the labels, and by how much they differ from it; no order of rows changes it."""
     if task.importance is None:
         labels = np.sort(task.labels[used])
@@ -308,15 +340,14 @@ def _moments(numbers: Floats, weights: Floats) -> tuple[float, float]:
 
 def _nothing(task: Weighing) -> Solution:
     n_dense = len(task.dense.centers)
-    return Solution(np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1))
+    return Solution(np.zeros(task.rows.n_rows), np.zeros(task.n_several), np.zeros(n_dense + 1))
 
 
 def _solve(
     task: Weighing,
-    used: npt.NDArray[np.bool_],
+    used: Used,
     fixed: tuple[float, float],
     start: Solution,
-    orders: Iterator[Integers],
 ) -> Solution:
     """Go over the rows until their dual variables are about what the weights say of them.
 
@@ -328,8 +359,8 @@ def _solve(
     most, tolerance = MOST_EPOCHS, TOLERANCE * spread
     if not task.binary:
         most = MOST_EPOCHS_OF_NUMBERS
-    for order in islice(orders, most):
-        off = descend(task.csr, task.dense, (task.labels, used, order, importance), fixed, start)
+    for order in islice(task.orders(used), most):
+        off = descend(task.csr, task.dense, (task.labels, order, importance), fixed, start)
         if not task.binary:  # dual variables come to C times what is left of labels, which may be little
             tolerance = TOLERANCE_OF_NUMBERS * float(np.abs(start.duals[used]).sum()) / fixed[1]
         if off <= tolerance:
