@@ -83,10 +83,10 @@ def test_an_epoch_is_that_of_the_naive_twin(lists, strength, binary, n_dense, da
         solved = duals, weights
         options = {"offset": 0.3, "strength": strength, "binary": binary, "importance": importance}
         expected = naive.descend(sets, seen, labels, order.tolist(), solved, **options)
-        assert off == pytest.approx(expected, rel=1e-5, abs=1e-6)
+        assert off == pytest.approx(expected, rel=1e-3, abs=1e-3)
     found = [*task.all_weights(solution).tolist(), *solution.dense.tolist()]
     np.testing.assert_allclose(
-        found, [weights[key] for key in keys], rtol=1e-5, atol=1e-5 * max(1.0, strength)
+        found, [weights[key] for key in keys], rtol=1e-3, atol=1e-3 * max(1.0, strength)
     )
 
 

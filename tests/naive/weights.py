@@ -20,6 +20,13 @@ def several(rows, n_several):
     return [sum(code < n_several for code in row) for row in rows]
 
 
+def how_far(z, margin, strength):
+    """By how much a dual variable differs from what the margin says, judged by the slope where it is."""
+    if z == 0:
+        return strength / (1 + math.exp(margin))
+    return min(strength, abs(margin + math.log(z / (strength - z))) * z * (strength - z) / strength)
+
+
 def descend(rows, dense, labels, order, solution, *, offset, strength, binary, importance=None):
     """One epoch; `weights` are those of features by number, of dense columns by ("dense", d), and None's.
 
@@ -35,7 +42,7 @@ def descend(rows, dense, labels, order, solution, *, offset, strength, binary, i
         length = sum(x * x for x in xs.values())
         if binary:
             sign = 1.0 if labels[i] == 1 else -1.0
-            off += weight * abs(duals[i] / strength - 1 / (1 + math.exp(sign * margin)))
+            off += how_far(duals[i], sign * margin, strength) / whole
             low, high = 0.0, strength  # the slope of the dual grows from one end to the other
             for _ in range(200):
                 z = (low + high) / 2

@@ -14,6 +14,8 @@ import numpy as np
 
 from chromatic._numba import inlined, kernel, mix, prefetch
 
+NEAR = 0.02  # the last of Newton's steps on the logit; about its square is left
+
 
 @kernel
 def shuffle(order, seed):  # type: ignore[no-untyped-def]
@@ -93,9 +95,9 @@ def _prefetch(rows, labels, order, solution, at):  # type: ignore[no-untyped-def
 def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
     """An epoch of logistic regression; return by how much all rows' dual variables were off, over C.
 
-    The dual variable z of a row is between 0 and C, times its weight. Its step makes
-    a (z - old) + b + ln(z / (C - z)) zero, where b is the row's margin and a its squared length: by
-    Newton's method within a bracket.
+    The dual variable z of a row is between 0 and C, times its weight, and t is its logit, ln(z / (C - z)).
+    A step makes a (z - old) + b + t zero, where b is the row's margin and a its squared length: by Newton's
+    method on t within a bracket. At the optimum, t is -b; by how much z is off is told by its slope there.
     """
     labels, order, importance = problem
     offset, whole = fixed
@@ -109,24 +111,26 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
         old = duals[row]
         margin, length = _margin(rows, scaling, (weights, of_dense), row, sign * old)
         margin = sign * (margin + offset)
-        target = strength / (1.0 + math.exp(margin))  # at the optimum z is this
-        off += abs(old - target)
-        low, high = 0.0, strength
-        z = old if old > 0.0 else min(max(target, 1e-9 * strength), 0.5 * strength)
+        if old > 0.0:
+            z, t = old, math.log(old / (strength - old))
+            off += min(abs(margin + t) * z * (strength - z) / strength, strength)
+        else:
+            z, t = strength / (1.0 + math.exp(margin)), -margin
+            off += z
+        low, high = -margin - length * (strength - old), -margin + length * old
+        step = 2.0 * (high - low)
         for _ in range(30):
-            slope = length * (z - old) + margin + math.log(z / (strength - z))
-            if slope > 0.0:
-                high = z
+            rest = length * (z - old) + margin + t
+            if rest > 0.0:
+                high = t
             else:
-                low = z
-            new = z - slope / (length + strength / (z * (strength - z)))
-            if new <= low:
-                new = 0.5 * (z + low)
-            elif new >= high:
-                new = 0.5 * (z + high)
-            done = abs(new - z) <= 1e-3 * min(new, strength - new)  # its square is what is left
-            z = new
-            if done:
+                low = t
+            new = t - rest / (1.0 + length * z * (strength - z) / strength)
+            if abs(new - t) > 0.5 * step or not low < new < high:  # else it may go back and forth
+                new = 0.5 * (low + high)
+            step, t = abs(new - t), new
+            z = strength / (1.0 + math.exp(-t))
+            if step <= NEAR:
                 break
         duals[row] = z
         _move(rows, scaling, (weights, of_dense), row, sign * (z - old))
