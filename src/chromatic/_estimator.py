@@ -26,7 +26,8 @@ from chromatic.encoding.naming import Called
 from chromatic.errors import InputError
 from chromatic.model import Input
 
-READING = ("categorical", "format", "delimiter", "header")  # parameters that a reader takes
+# Parameters that a reader takes.
+READING = ("categorical", "format", "delimiter", "header", "weight", "group")
 
 
 class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -185,7 +186,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             X = validate_data(self, X, accept_sparse=("csr", "csc"), reset=fitting)
             input = Input("matrix", int(X.shape[1]))
         elif hasattr(X, "columns"):
-            table = _without_label(X, input)
+            table = self._features_of(X, input)
             validate_data(self, table, skip_check_array=True, reset=fitting)
             names = getattr(self, "feature_names_in_", None)
             columns = None if names is None else tuple(map(str, names))
@@ -194,6 +195,17 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         else:
             input = Input("rows")
         return reader.batches(X), input
+
+    def _features_of(self, table: Any, input: Input) -> Any:
+        """Return the columns of a table that are features: all but labels, weights and groups."""
+        label = "label" if input.label is None else input.label
+        beside = {label, getattr(self, "weight", None), getattr(self, "group", None)}
+        found = [name for name in list(table.columns) if name in beside]
+        if not found:
+            return table
+        import narwhals as nw
+
+        return nw.from_native(table, eager_only=True).drop(found).to_native()
 
     def _is_array_of_columns(self, X: Any, input: Input, reader: Reader) -> bool:
         """Whether an array is a table: it has text, categories are named, or it was one at fit."""
@@ -237,13 +249,3 @@ def refuse_texts(X: Any) -> None:
             f"X is a list of texts, such as {X[0][:40]!r}, and there are no files of these names; expected "
             "rows of features, as [text.split() for text in X], or paths"
         )
-
-
-def _without_label(table: Any, input: Input) -> Any:
-    """Return the columns of a table that are features: all of them, where labels came apart."""
-    label = "label" if input.label is None else input.label
-    if label not in list(table.columns):
-        return table
-    import narwhals as nw
-
-    return nw.from_native(table, eager_only=True).drop(label).to_native()

@@ -82,6 +82,10 @@ class ChromaticEncoder(ModelView):
         number of rows.
     unestimated : {"prior", "null"}, default="prior"
         What a feature counts as that no row estimates: prior (the overall rate) or null (absent).
+    weight : str, default=None
+        The column of a table that has the weights of training rows; it is no feature.
+    group : str, default=None
+        The column of a table that has the groups of training rows, each in one fold; it is no feature.
     dense_threshold : float, default=0.1
         Features in more than this share of the rows are dense: they pass through with their values.
     min_count : int, default=1
@@ -185,6 +189,8 @@ class ChromaticEncoder(ModelView):
         linear: int | None = None,
         min_gain: float | None = None,
         unestimated: str = "prior",
+        weight: str | None = None,
+        group: str | None = None,
         dense_threshold: float = 0.1,
         min_count: int = 1,
         values: str = "elide",
@@ -208,11 +214,10 @@ class ChromaticEncoder(ModelView):
         self.target_type = target_type
         self.leakage, self.folds, self.split_rate = leakage, folds, split_rate
         self.smoothing = smoothing
-        self.quantizer = quantizer
-        self.null = null
+        self.quantizer, self.null = quantizer, null
         self.collisions = collisions
         self.linear, self.min_gain = linear, min_gain
-        self.unestimated = unestimated
+        self.unestimated, self.weight, self.group = unestimated, weight, group
         self.dense_threshold, self.min_count = dense_threshold, min_count
         self.values = values
         self.handle_unknown = handle_unknown

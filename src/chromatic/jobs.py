@@ -147,6 +147,11 @@ def check_for_spark(reading: Reading, to: str | None, settings: Settings) -> Non
                 f"{flag} is {format}, and --engine spark reads and writes parquet; expected parquet, or "
                 "--engine local"
             )
+    for flag, column in (("--weight", settings.weight), ("--group", settings.group)):
+        if column is not None:
+            raise InputError(
+                f"{flag} is {column}, which --engine spark does not take; expected --engine local"
+            )
     for flag, given, served in (
         ("--features", reading.features, "auto"),
         ("--on-bad-line", reading.on_bad_line, "raise"),
@@ -211,6 +216,7 @@ def fit_files(
     told = of_rows.read()
     with contextlib.ExitStack() as stack:
         with opened(train, reading, settings.threads) as reader:
+            reader = replace(reader, weight=settings.weight, group=settings.group)
             source = stack.enter_context(source_of_files(reader, train, settings, told=told))
             source.read()  # while the bar is shown
         yield fit(source, settings)
@@ -238,6 +244,10 @@ def _write_merged(fitted: Fitted, target: Target, threads: int) -> None:
     from chromatic.data.writers import TEXT, write, write_text
 
     check_weights(target.format)
+    if fitted.source.has_weights:
+        raise InputError(
+            "rows have importance weights, and --merge writes how many equal rows there are; expected one"
+        )
     rows, is_text = fitted.source.rows, target.format in TEXT
     if isinstance(rows, StoredRows):
         rows.memory.check(BYTES_PER_ROW * rows.n_rows, "merging equal rows")
@@ -305,6 +315,9 @@ def transform_files(
             reader = replace(reader, memory=Limit(parse_size(memory)))
         left_out = transform_files(reader, paths, model.encoding, *target, handle_unknown=handle_unknown)
     left_out.warn()
+    schema = model.encoding.vocabulary.schema
+    if schema is not None and schema.classes:
+        log.info("%s", schema.line_of_classes)
 
 
 def encode_files(
@@ -325,9 +338,10 @@ def encode_files(
     to = format_to_write("train.svm", to)
     if merge:
         check_weights(to)
-        replace(of_rows, groups=None).refuse(
-            "and --merge writes how many equal rows there are; expected one"
-        )
+        merged = "and --merge writes how many equal rows there are; expected one"
+        replace(of_rows, groups=None).refuse(merged)
+        if settings.weight is not None:
+            raise InputError(f"--weight is {settings.weight}, {merged}")
     suffix = next(suffix for suffix, format in SUFFIXES.items() if format == to)
     model_path = os.path.join(folder, "model.chroma")
     train_rows, test_rows = (Target(os.path.join(folder, name + suffix), to) for name in ("train", "test"))

@@ -230,6 +230,8 @@ def _put_vocabulary(vocabulary: Vocabulary, arrays: Arrays, facts: dict[str, Any
     }
     if vocabulary.schema is not None and vocabulary.schema.columns:
         facts["vocabulary"]["schema"] = vocabulary.schema.facts()
+    if vocabulary.schema is not None and vocabulary.schema.classes:
+        facts["vocabulary"]["classes"] = list(vocabulary.schema.classes)
 
 
 def _vocabulary(told: dict[str, Any], arrays: CheckedArrays) -> Vocabulary:
@@ -268,8 +270,15 @@ def _vocabulary(told: dict[str, Any], arrays: CheckedArrays) -> Vocabulary:
         bins=_value_bins(arrays) if "value_hashes" in arrays else None,
         unused_keys=unused_keys,
         unused_names=unused_names,
-        schema=Schema.of_facts(told["schema"]) if "schema" in told else None,
+        schema=_schema(told),
     )
+
+
+def _schema(told: dict[str, Any]) -> Schema | None:
+    """Return what a file says of the columns of a table, and of its labels that are texts."""
+    if "schema" not in told and "classes" not in told:
+        return None
+    return Schema.of_facts(told.get("schema", []), told.get("classes", []))
 
 
 def _dense(

@@ -20,6 +20,7 @@ Leakage = Literal["crossfit", "split", "none"]
 Quantizer = Literal["optimal", "greedy", "sort"]
 Format = Literal["svmlight", "tokens", "vw", "parquet", "arrow", "csv", "tsv", "criteo", "npz"]
 READING = "Reading"  # the group of what says how data is read
+ROWS = "Rows"  # and of the columns of a table that tell of training rows
 TargetType = Literal["auto", "binary", "classes", "numbers"]
 
 
@@ -132,6 +133,14 @@ class Settings:
         "What a feature counts as that no row estimates: prior (the overall rate) or null (absent).",
         "prior",
         group="Labels",
+    )
+    weight: str | None = said(
+        "The column of a table that has the weights of training rows; it is no feature.", None, group=ROWS
+    )
+    group: str | None = said(
+        "The column of a table that has the groups of training rows, each in one fold; it is no feature.",
+        None,
+        group=ROWS,
     )
     dense_threshold: float = said(
         "Features in more than this share of the rows are dense: they pass through with their values.",
@@ -291,7 +300,7 @@ def _table() -> tuple[Parameter, ...]:
 
 PARAMETERS = _table()
 SHARED = tuple(one for one in PARAMETERS if not one.only_python)  # those of commands and of Spark
-ON_SPARK = tuple(one for one in SHARED if one.group != READING)  # its frames are read already
+ON_SPARK = tuple(one for one in SHARED if one.group not in (READING, ROWS))  # its frames are read already
 DEFAULTS = Settings()
 
 

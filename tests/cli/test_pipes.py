@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from chromatic.data import Reader, write
-from chromatic.data.stored import parse
+from chromatic.data.cached import parse
 from chromatic.errors import InputError
 
 COMMAND = [sys.executable, "-m", "chromatic.cli.main"]

@@ -43,7 +43,20 @@ def vw_lines():
     space = st.sampled_from(["|", "|", "| ", "|user ", "|user:2 ", "|u:x ", "|" + "n" * 255 + " ", "|a|"])
     word = st.tuples(st.sampled_from(INTEGERS + NAMES + ["a|b"]), st.sampled_from(VALUES), st.just(" "))
     section = st.tuples(space, st.lists(word.map("".join), max_size=6).map("".join)).map("".join)
-    head = st.sampled_from(["1 ", "-1 2.0 ", "1 'tag", "0 1 0.5 t", "", "1", "1 2 3 4 ", "x ", "1 'a b"])
+    heads = [
+        "1 ",
+        "-1 2.0 ",
+        "1 0.12345678901234567890 ",
+        "1 1e23 y ",
+        "1 'tag",
+        "0 1 0.5 t",
+        "",
+        "1",
+        "1 2 3 4 ",
+        "x ",
+        "1 'a b",
+    ]
+    head = st.sampled_from(heads)
     row = st.tuples(
         head, st.lists(section, max_size=3).map("".join), st.sampled_from(["\n", "\r\n", " \n\n"])
     )

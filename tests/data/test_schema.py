@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load
 from chromatic.data import Reader, look
+from chromatic.data.beside import Beside
+from chromatic.data.cached import parse
 from chromatic.data.look import Look, exact_sum
-from chromatic.data.stored import parse
 from chromatic.errors import InputError, InputWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
@@ -229,7 +230,7 @@ def test_columns_of_very_many_values_are_told_by_some_of_them(monkeypatch):
         for size in (1000, 7000):
             shuffled, over = random.permutation(values), Look()
             for start in range(0, len(values), size):
-                over.add(pa.table({"id": shuffled[start : start + size]}), None)
+                over.add(pa.table({"id": shuffled[start : start + size]}), Beside())
             kinds |= {column.kind for column in over.schema().columns}
         assert kinds == {kind}
 

@@ -21,7 +21,7 @@ def read(text, format, size=1 << 20, threads=1, **options):
 
 
 def rows_of(batches):
-    """Rows (label, {feature: value}), as the naive parser returns them."""
+    """Rows (label, {feature: value}, weight), as the naive parser returns them."""
     rows = []
     for batch in batches:
         names = batch.tokens.names.tolist() if batch.tokens else None
@@ -30,14 +30,15 @@ def rows_of(batches):
             span = range(batch.indptr[row], batch.indptr[row + 1])
             keys = [names[batch.ids[i]] if names else b"%d" % batch.ids[i] for i in span]
             label = batch.labels[row] if batch.labels is not None else np.nan
-            rows.append((label, dict(zip(keys, (values[i] for i in span), strict=True))))
+            weight = 1.0 if batch.weights is None else batch.weights[row]
+            rows.append((label, dict(zip(keys, (values[i] for i in span), strict=True)), weight))
             assert len(rows[-1][1]) == len(span), "a feature stands twice in a row"
     return rows
 
 
 def assert_reads_as_naive(text, format, size):
     expected, bad = naive.parse(text.removeprefix(b"\xef\xbb\xbf"), format)
-    missing = sum(np.isnan(label) for label, _ in expected)
+    missing = sum(np.isnan(label) for label, *_ in expected)
     if 0 < missing < len(expected):
         with pytest.raises(InputError, match="all or none"):
             read(text, format, on_bad_line="skip")
@@ -114,11 +115,11 @@ def test_the_line_number_counts_over_chunks():
 def test_a_line_may_be_longer_than_a_chunk():
     line = b"1 " + b" ".join(b"%d:1" % i for i in range(5000))
     batches = read(line + b"\n0 7:1", "svmlight", size=64)
-    assert [len(row) for _, row in rows_of(batches)] == [5000, 1]
+    assert [len(row) for _, row, _ in rows_of(batches)] == [5000, 1]
 
 
 def test_a_byte_order_mark_is_no_text():
-    assert rows_of(read(b"\xef\xbb\xbf1 1:1", "svmlight")) == [(1.0, {b"1": 1.0})]
+    assert rows_of(read(b"\xef\xbb\xbf1 1:1", "svmlight")) == [(1.0, {b"1": 1.0}, 1.0)]
 
 
 def test_a_long_row_with_repeats_keeps_each_feature_once_with_its_last_value():
@@ -130,4 +131,4 @@ def test_a_long_row_with_repeats_keeps_each_feature_once_with_its_last_value():
 def test_a_chunk_is_scanned_to_its_end_and_no_further():
     text = np.frombuffer(b"1 1:1\n" + b"2 2:1 " + b"9" * 10, np.uint8)
     [batch] = TextReader("svmlight").batches([Chunk("here", text)], 1)
-    assert rows_of([batch]) == [(1.0, {b"1": 1.0})]
+    assert rows_of([batch]) == [(1.0, {b"1": 1.0}, 1.0)]

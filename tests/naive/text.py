@@ -32,7 +32,7 @@ def feature(word):
 
 
 def parse(text, format):
-    """Rows (label, {feature: value}) of text, and the numbers of its bad lines."""
+    """Rows (label, {feature: value}, weight) of text, and the numbers of its bad lines."""
     rows, bad = [], []
     for i, line in enumerate(text.split(b"\n"), 1):
         parsed = {"svmlight": svmlight, "tokens": tokens, "vw": vw}[format](line)
@@ -43,13 +43,13 @@ def parse(text, format):
     return rows, bad
 
 
-def once(label, features):
+def once(label, features, weight=1.0):
     """A row with each feature once, where it first stood, with its last value, and no zeros."""
     row = {}
     for name, value in features:
         if value != 0.0:
             row[name] = value
-    return label, row
+    return label, row, weight
 
 
 def svmlight(line):
@@ -88,6 +88,7 @@ def vw(line):
     if len(parts) > 3 or any(number(word) is None for word in parts):
         return None
     label = number(parts[0]) if parts else math.nan
+    weight = number(parts[1]) if len(parts) > 1 else 1.0
     features = []
     for section in body.split(b"|"):
         name = re.match(rb"[^\x00-\x20]*", section).group()
@@ -100,4 +101,4 @@ def vw(line):
                 return None
             prefix = name + b"^" if name else b""
             features.append((prefix + parsed[0], parsed[1]))
-    return once(label, features)
+    return once(label, features, weight)

@@ -170,6 +170,17 @@ def test_what_a_graph_does_not_tell_is_refused(request_, message):
     check_for_graph(Request(order="degree"), 3 << 20)
 
 
+def test_weights_of_rows_need_a_local_fit():
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from chromatic.spark import ChromaticEstimator
+
+    message = "weightCol is 'w', and Spark takes no weights yet; expected none, or a local fit with"
+    with pytest.raises(InputError, match=message):
+        ChromaticEstimator(budget=16, weightCol="w")
+    with pytest.raises(InputError, match=message):
+        ChromaticEstimator(budget=16).setParams(weightCol="w")
+
+
 def test_a_pipeline_is_saved_and_read_and_its_file_is_a_model_file(spark, tmp_path):
     from pyspark.ml import Pipeline, PipelineModel
 

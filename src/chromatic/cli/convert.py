@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chromatic.cli import options
@@ -23,10 +24,11 @@ def convert(inputs: list[str], output: str, to: str | None, settings: Settings, 
     """
     from chromatic import jobs
     from chromatic.data.batch import LeftOut
-    from chromatic.data.writers import write
+    from chromatic.data.writers import WEIGHTED, write
 
     target = jobs.target_of(output, to)
     with jobs.opened(inputs, reading, settings.threads) as reader:
         batches = reader.batches(inputs)
-    LeftOut.of(batches).warn()
+    left_out = LeftOut.of(batches)
+    (replace(left_out, ignored_weights=0) if target.format in WEIGHTED else left_out).warn()
     write(batches, *target, reader.threads)

@@ -41,6 +41,8 @@ def describe(inputs: list[str], as_json: bool, settings: Settings, reading: Read
         for what, some in (("categories", schema.categories), ("numbers", schema.numbers)):
             names = [column.name for column in some]
             figures[what] = names if as_json else listed(names) or None
+    if schema is not None and schema.classes:
+        figures["classes"] = list(schema.classes) if as_json else listed(list(schema.classes))
     terminal.show(figures, as_json)
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from chromatic.jobs import Reading, RowFiles
     from chromatic.parameters import Settings
 
-GROUPS = ("Columns", "Colors", "Labels", "Features", "Running")
+GROUPS = ("Columns", "Colors", "Labels", "Rows", "Features", "Running")
 
 
 @options.inputs("train")

@@ -28,6 +28,7 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
     Example: chromatic inspect model.chroma --column 17
     """
     import_numba()
+    from chromatic.data.schema import listed
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
 
@@ -44,7 +45,7 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
         coloring, vocabulary = encoding.coloring, encoding.vocabulary
         parts = [one.part for one in encoding.of_classes()]
         linear = [part.linear for part in parts or [encoding] if part.linear is not None]
-        figures = {
+        figures: dict[str, Any] = {
             "training_rows": vocabulary.n_rows,
             "dense_features": len(vocabulary.dense_names),
             "unused_dense_features": len(vocabulary.unused_names),
@@ -57,7 +58,10 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
             "linear_penalty": 1 / linear[0].strength if linear and not parts else None,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
-        terminal.show(figures | ({"classes": len(parts)} if parts else {}), as_json)
+        if loaded.classes is not None:
+            classes = [f"{one:g}" if isinstance(one, float) else str(one) for one in loaded.classes]
+            figures["classes"] = list(loaded.classes) if as_json else listed(classes)
+        terminal.show(figures, as_json)
 
 
 def _show_row(model: Any, text: str, as_json: bool) -> None:

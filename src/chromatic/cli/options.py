@@ -14,7 +14,7 @@ from chromatic._parameter import Parameter
 from chromatic.cli import import_numba
 from chromatic.cli.terminal import progress_bar
 from chromatic.errors import InputError
-from chromatic.parameters import READING, SHARED, Settings
+from chromatic.parameters import READING, ROWS, SHARED, Settings
 
 if TYPE_CHECKING:
     from chromatic.jobs import Reading, RowFiles
@@ -223,12 +223,12 @@ of_rows = gathered(
     {
         "weights": option(
             "--weights",
-            section="Labels",
+            section=ROWS,
             help="A file with the weight of each training row, a number a line.",
         ),
         "groups": option(
             "--groups",
-            section="Labels",
+            section=ROWS,
             help="A file with the group of each training row, one a line; rows of a group share a fold.",
         ),
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +56,8 @@ class Batch:
 
     `ids` are integer features where `tokens` is None, else positions in `tokens`. Every feature has
     the value 1 but for those at the positions `value_at` of `ids` (ascending), which have `values`.
-    `numeric` are the columns of numbers that a table brings. `weights` are for writers: how many equal
-    rows each row stands for.
+    `numeric` are the columns of numbers that a table brings. `weights` are the weights of rows: for
+    writers, how many equal rows each row stands for.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -72,11 +73,17 @@ class Batch:
     ignored: int = 0  # numbers that rows brought and that have no place here: qid, importance
     missing: int = 0  # empty cells of a table's numeric columns that had none at fit
     weights: npt.NDArray[np.float64] | None = None  # None: all are 1
+    groups: npt.NDArray[np.uint64] | None = None  # a hash of the group of each row
     schema: Schema | None = None  # what the scalar columns of a table are; None: no table
 
     @property
     def n_rows(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def n_weights(self) -> int:
+        """How many rows have a weight other than 1."""
+        return 0 if self.weights is None else int((self.weights != 1.0).sum())
 
     @classmethod
     def of(
@@ -123,6 +130,7 @@ class Batch:
             values=self.values[with_value],
             numeric=None if self.numeric is None else self.numeric[rows],
             weights=None if self.weights is None else self.weights[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def without_columns(self, names: tuple[bytes, ...]) -> Batch:
@@ -167,8 +175,9 @@ class LeftOut:
     """What reading left out, in all batches."""
 
     skipped_lines: int = 0
-    ignored_numbers: int = 0  # query ids and importance weights
+    ignored_numbers: int = 0  # query ids and bases
     missing_numbers: int = 0  # empty cells of numeric columns that had none at fit
+    ignored_weights: int = 0  # other than 1, that rows bring and nothing uses
 
     @classmethod
     def of(cls, batches: list[Batch]) -> LeftOut:
@@ -176,6 +185,7 @@ class LeftOut:
             sum(batch.skipped_lines for batch in batches),
             sum(batch.ignored for batch in batches),
             sum(batch.missing for batch in batches),
+            sum(batch.n_weights for batch in batches),
         )
 
     def __add__(self, other: LeftOut) -> LeftOut:
@@ -183,13 +193,15 @@ class LeftOut:
             self.skipped_lines + other.skipped_lines,
             self.ignored_numbers + other.ignored_numbers,
             self.missing_numbers + other.missing_numbers,
+            self.ignored_weights + other.ignored_weights,
         )
 
     def sentences(self) -> list[str]:
         """What to tell of it."""
         told = (
             (self.skipped_lines, "skipped {:,} bad lines"),
-            (self.ignored_numbers, "ignored {:,} query ids, importance weights or bases"),
+            (self.ignored_numbers, "ignored {:,} query ids or bases"),
+            (self.ignored_weights, "ignored {:,} importance weights, which are for the fit"),
             (
                 self.missing_numbers,
                 "read {:,} empty cells of columns that had none at fit as the mean of their column",
@@ -201,6 +213,19 @@ class LeftOut:
         """Say it: nothing is dropped in silence."""
         for sentence in self.sentences():
             log.warning(sentence)
+
+
+def over_rows(parts: list[tuple[int, npt.NDArray[Any] | None]]) -> npt.NDArray[Any] | None:
+    """What rows have, from parts of them and how many rows these are: 1 where a part has none.
+
+    None where no part has any.
+
+    >>> over_rows([(2, None), (1, np.array([0.5]))]).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    if all(part is None for _, part in parts):
+        return None
+    return np.concatenate([np.ones(n_rows) if part is None else part for n_rows, part in parts])
 
 
 def have_labels(batches: list[Batch]) -> bool:

@@ -48,10 +48,12 @@ class Blocks:
         self._file.flush()
         self.index.append({"arrays": placed, **facts})
 
-    def read(self, i: int) -> Arrays:
-        """The arrays of the i-th block, checked: kernels will trust them."""
+    def read(self, i: int, only: str | None = None) -> Arrays:
+        """The arrays of the i-th block, or one of them, checked: kernels will trust them."""
         arrays = {}
         for name, (kind, shape, offset, checksum) in self.index[i]["arrays"].items():
+            if only not in (None, name):
+                continue
             array = np.empty(shape, kind)
             content = array.reshape(-1).view(np.uint8)
             self._file.seek(offset)

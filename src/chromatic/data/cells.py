@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row, intern
+from chromatic.data.beside import Beside, groups_of, labels_of, weights_of
 from chromatic.data.look import days_of, kind_of
 from chromatic.data.names import Names
 from chromatic.data.schema import DATE, WHOLE, Column, Schema
@@ -24,21 +25,21 @@ from chromatic.errors import InputError
 WHOLE_TEXT = r"^\s*(-?)\+?0*(\d+)(\.0*)?\s*$"  # a whole number however it is written
 
 
-def batch_of_table(table: pa.Table, label: str | None, schema: Schema | None = None) -> Batch:
+def batch_of_table(table: pa.Table, beside: Beside | None = None, schema: Schema | None = None) -> Batch:
     """One batch of all rows of a table; scalar columns that the schema does not have play no part.
 
     >>> from chromatic.data.schema import NUMBER
     >>> table = pa.table({"label": [1, 0], "tags": [["a", "b"], ["b"]], "price": [0.5, 2.0]})
-    >>> batch = batch_of_table(table, "label", Schema((Column("price", NUMBER),)))
+    >>> batch = batch_of_table(table, Beside("label"), Schema((Column("price", NUMBER),)))
     >>> batch.tokens.names.tolist(), batch.ids.tolist(), batch.numeric.ravel().tolist()
     ([b'a', b'b'], [0, 1, 1], [0.5, 2.0])
     """
-    schema = Schema() if schema is None else schema
+    schema, beside = Schema() if schema is None else schema, beside or Beside()
     _check_columns(table, schema)
     sets = [
         (field.name, _whole_column(table, field.name))
         for field in table.schema
-        if field.name != label and kind_of(field.type) == "lists"
+        if field.name not in beside and kind_of(field.type) == "lists"
     ]
     columns = [_of_set(name, column, prefix=len(sets) > 1) for name, column in sets]
     for i, column in enumerate(schema.categories):
@@ -53,13 +54,32 @@ def batch_of_table(table: pa.Table, label: str | None, schema: Schema | None = N
         missing += 0 if column.missing else int(empty.sum())
     return replace(
         _row_major(columns, table.num_rows),
-        labels=None if label is None else _labels(label, _whole_column(table, label)),
+        **_told_of_rows(table, beside, schema),
         numeric=np.column_stack(numeric) if numeric else None,
         numeric_names=schema.numeric_names,
         field_names=schema.field_names,
         missing=missing,
         schema=schema,
     )
+
+
+def _told_of_rows(table: pa.Table, beside: Beside, schema: Schema) -> dict[str, Any]:
+    """Return what the columns beside features tell, by the names that a batch has for it."""
+    told: dict[str, Any] = {}
+    label, weight, group = beside
+    if label is not None:
+        told["labels"] = labels_of(label, _whole_column(table, label), schema.classes)
+    if weight is not None:
+        told["weights"] = weights_of(weight, _whole_column(table, weight))
+    if group is not None:
+        column = Column(group, WHOLE)
+        texts = _texts(column, _decoded(_whole_column(table, group)))
+        told["groups"] = groups_of(group, _bytes(group, texts, b""))
+    return told
+
+
+def _decoded(cells: pa.Array) -> pa.Array:
+    return cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells
 
 
 def _check_columns(table: pa.Table, schema: Schema) -> None:
@@ -89,8 +109,7 @@ class _Features:
 def _numbers(column: Column, cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """A column of numbers, the mean in place of empty cells and NaN; and where these are."""
     kind = kind_of(cells.type)
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    cells = _decoded(cells)
     try:
         if kind == "text":
             texts = cells.cast(pa.large_string())
@@ -114,20 +133,6 @@ def _numbers(column: Column, cells: pa.Array) -> tuple[npt.NDArray[np.float64], 
     return values, empty
 
 
-def _labels(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
-    try:
-        labels = column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise InputError(
-            f"the label column {name!r} is of type {column.type}; expected numbers: write its values as 0 "
-            "and 1, or name another column as the label"
-        ) from error
-    if not np.isfinite(labels).all():
-        row = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise InputError(f"the label column {name!r} has no finite number in row {row + 1:,}; expected one")
-    return np.array(labels, np.float64)
-
-
 def _of_set(name: str, column: pa.Array, prefix: bool) -> _Features:
     """A column of lists of tokens, of maps, or of lists of pairs of token and value."""
     if pa.types.is_map(column.type):
@@ -140,8 +145,7 @@ def _of_set(name: str, column: pa.Array, prefix: bool) -> _Features:
         tokens, numbers = tokens.flatten()
         values, empty = _numbers(Column(name, "number"), numbers)
         values[empty] = 0.0
-    if pa.types.is_dictionary(tokens.type):
-        tokens = tokens.dictionary_decode()
+    tokens = _decoded(tokens)
     if pa.types.is_floating(tokens.type) or pa.types.is_boolean(tokens.type):
         raise InputError(
             f"the column {name!r} has lists of {tokens.type}; expected lists of text or integers"
@@ -175,11 +179,11 @@ def _of_category(column: Column, cells: pa.Array, field: int) -> _Features:
 def _of_ranges(column: Column, cells: pa.Array, field: int) -> _Features:
     """The features `column<=edge`: in which range of numbers a value is; the last has all above, too."""
     if kind_of(cells.type) == "text":
-        texts = _texts(column, cells.dictionary_decode() if pa.types.is_dictionary(cells.type) else cells)
+        texts = _texts(column, _decoded(cells))
         texts = texts.cast(pa.large_string())
         cells = pc.if_else(pc.match_substring_regex(texts, r"^-?\d{1,18}$"), texts, None)
-    elif pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+    else:
+        cells = _decoded(cells)
     values = cells.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
     rows = np.flatnonzero(~np.isnan(values))
     ranges = np.searchsorted(np.array(column.edges[:-1]), values[rows])

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chromatic.data.beside import Beside, classes_with
 from chromatic.data.schema import AUTO, CATEGORY, DATE, NUMBER, WHOLE, Column, Schema, chosen_of, is_auto
 from chromatic.errors import InputError
 
@@ -166,29 +167,52 @@ class Look:
     def __init__(self) -> None:
         self._facts: dict[str, _Facts] = {}
         self.label: str | None = None  # the column of labels
+        self.label_kind: str | None = None  # "text", or "number" for all else; None: not seen yet
+        self._classes: set[str] = set()  # the labels that are texts
 
-    def add(self, table: pa.Table, label: str | None) -> None:
-        """Look over some rows, but for their labels."""
-        self.label = label
+    def add(self, table: pa.Table, beside: Beside, *, label_read: bool = True) -> None:
+        """Look over some rows: their features and, where these are read, their labels."""
+        self.label = beside.label
         for name, column in zip(table.column_names, table.columns, strict=True):
-            if name != label:
+            if name == beside.label and label_read:
+                self._add_labels(name, column)
+            elif name not in beside:
                 facts = self._facts.setdefault(name, _Facts())
                 for chunk in column.chunks:
                     for start in range(0, len(chunk), MOST_VALUES):
                         facts.add(chunk.slice(start, MOST_VALUES))
 
+    def _add_labels(self, name: str, column: pa.ChunkedArray) -> None:
+        kind = "text" if kind_of(column.type) == "text" else NUMBER
+        if self.label_kind not in (None, kind):
+            raise InputError(
+                f"the label column {name!r} has texts in some rows and numbers in others; expected one kind"
+            )
+        self.label_kind = kind
+        for chunk in column.chunks if kind == "text" else ():
+            self._classes = classes_with(self._classes, name, chunk)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The kinds of labels that are texts, ascending."""
+        return tuple(sorted(self._classes))
+
     def copy(self) -> Look:
         """Return what was seen so far, to go on from."""
         other = Look()
-        other._facts = deepcopy(self._facts)
+        other._facts, other._classes = deepcopy(self._facts), self._classes
+        other.label_kind = self.label_kind
         return other
 
     def take(self, other: Look) -> None:
         """Have seen what a copy has seen."""
-        self._facts, self.label = other._facts, other.label
+        self._facts, self.label, self._classes = other._facts, other.label, other._classes
+        self.label_kind = other.label_kind
 
     def is_settled(self, categorical: Any) -> bool:
         """Whether other rows of the same types cannot change what columns are."""
+        if self._classes:
+            return False
         names = list(self._facts)
         chosen = set() if is_auto(categorical) else chosen_of(categorical, names)
         open = [facts for name, facts in self._facts.items() if name not in chosen]
@@ -198,7 +222,8 @@ class Look:
         """Return the schema for a model that knows its numeric columns only; empty cells are 0 then."""
         scalars = [name for name, facts in self._facts.items() if facts.kind != "lists"]
         return Schema(
-            tuple(Column(name, NUMBER if name.encode() in names else CATEGORY) for name in scalars)
+            tuple(Column(name, NUMBER if name.encode() in names else CATEGORY) for name in scalars),
+            self.classes,
         )
 
     def schema(self, categorical: Any = AUTO) -> Schema:
@@ -216,7 +241,8 @@ class Look:
                 facts.column(name, None if chosen is None else name in chosen)
                 for name, facts in self._facts.items()
                 if facts.kind != "lists"
-            )
+            ),
+            self.classes,
         )
 
 

@@ -16,7 +16,7 @@ from chromatic.data.limit import FOR_KERNELS, Limit
 from chromatic.data.source import at_once
 
 if TYPE_CHECKING:
-    from chromatic.data.stored import StoredBatches
+    from chromatic.data.cached import StoredBatches
 
 SAMPLE = 1 << 16  # hashes by which distinct features are estimated, with an error of 0.4 %
 

@@ -179,7 +179,7 @@ def _of_frame(data: Any, reader: Reader | None) -> Iterator[Batch]:
     schema = reader.schema
     if schema is None:
         look = Look()
-        look.add(table, reader.label_in(table.column_names))
+        reader.look_over(table, look)
         schema = reader.schema_of(look)
     for piece in pieces([table]):
         yield reader.batch_of(piece, schema)

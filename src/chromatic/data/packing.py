@@ -27,8 +27,9 @@ def arrays_of(batch: Batch) -> Arrays:
     }
     if batch.labels is not None:
         arrays["labels"] = narrowed(batch.labels)
-    if batch.numeric is not None:
-        arrays["numeric"] = batch.numeric
+    for name in ("numeric", "weights", "groups"):
+        if getattr(batch, name) is not None:
+            arrays[name] = getattr(batch, name)
     if batch.tokens is not None:
         tokens = batch.tokens
         arrays["hashes"] = tokens.hashes
@@ -57,4 +58,6 @@ def batch_of(arrays: Arrays) -> Batch:
         values=arrays["values"],
         tokens=tokens,
         numeric=arrays.get("numeric"),
+        weights=arrays.get("weights"),
+        groups=arrays.get("groups"),
     )

@@ -24,6 +24,7 @@ from chromatic.errors import InputError, InputWarning, in_file
 from chromatic.parameters import DEFAULTS
 
 if TYPE_CHECKING:
+    from chromatic.data.beside import Beside
     from chromatic.data.look import Look
     from chromatic.data.tables import Csv
 
@@ -58,6 +59,8 @@ class Reader:
     label: str | None = None  # of tables: the label's column; None: "label" where there is one
     label_needed: bool = True  # whether a table must have the label's column
     label_unread: bool = False  # whether labels come apart: that column is then neither label nor feature
+    weight: str | None = None  # of tables: the column of the weights of rows
+    group: str | None = None  # of tables: the column of the groups of rows
     categorical: Any = AUTO  # of tables: the columns that are categories (`data.look`)
     delimiter: str | None = None  # of CSV: None: a comma, or a tab for tsv
     header: bool | None = None  # of CSV: whether the first line has names; None: a row there is refused
@@ -118,14 +121,18 @@ class Reader:
         if paths is None:
             from chromatic.data.objects import batches_of
 
-            return list(batches_of(data, self))
+            batches = list(batches_of(data, self))
+            if batches and batches[0].schema is None:
+                self._refuse_columns("the data is no table")
+            return batches
         return list(self.stream(paths))
 
     def by(self, vocabulary: Vocabulary) -> Reader:
         """Return what reads other rows for a vocabulary; one of an older file knows its numbers only."""
+        reader = replace(self, weight=None, group=None)  # which only training rows need
         if vocabulary.schema is not None:
-            return replace(self, schema=vocabulary.schema)
-        return replace(self, numbers=vocabulary.numeric_names + vocabulary.unused_numeric)
+            return replace(reader, schema=vocabulary.schema)
+        return replace(reader, numbers=vocabulary.numeric_names + vocabulary.unused_numeric)
 
     def like(self, batches: list[Batch]) -> Reader:
         """Return what reads other rows of the same columns."""
@@ -157,7 +164,8 @@ class Reader:
     def _csv(self) -> Csv:
         from chromatic.data.tables import Csv
 
-        return Csv(self.delimiter, self.header)
+        texts = [name for name in (self.weight, self.group) if name is not None]
+        return Csv(self.delimiter, self.header).with_text(*texts)
 
     def _format(self, path: str, file: Any) -> str:
         if self.format is None and self.delimiter is not None:
@@ -208,7 +216,7 @@ class Reader:
                     for table in read_tables(path, file, format, skipped, csv):
                         names = table.column_names
                         with _in(path):
-                            here.add(table, self.label_in(names))
+                            self.look_over(table, here)
             except MixedColumn as error:
                 if not names or names[error.column] in dict(csv.types):
                     raise
@@ -226,15 +234,18 @@ class Reader:
             return iter(()), Schema()
         look, held = Look(), [first]
         with _in(path):
-            look.add(first, self.label_in(first.column_names))
+            self.look_over(first, look)
             if self.numbers is None and not look.is_settled(self.categorical):
                 if self.memory is not None:
+                    what, others = "columns of numbers", " --categorical with all of them,"
+                    if look.classes:
+                        what, others = "labels that are texts", ""
                     raise InputError(
-                        "is a pipe, and what its columns of numbers are is told by all rows; expected a "
-                        "file, --categorical with all of them, or no --memory"
+                        f"is a pipe, and what its {what} are is told by all rows; expected a file,{others} "
+                        "or no --memory"
                     )
                 for table in tables:
-                    look.add(table, self.label_in(table.column_names))
+                    self.look_over(table, look)
                     held.append(table)
             return chain(held, tables), self.schema_of(look)
 
@@ -244,6 +255,9 @@ class Reader:
             if self.memory is not None and format in HELD and path != "-":
                 held = HELD[format] * os.path.getsize(path)
                 self.memory.check(held, f"{path}: {format}, which is held as a whole,")
+            if format not in TABLE_FORMATS:
+                with _in(path):
+                    self._refuse_columns(f"{format} has no columns with names")
             if format == "npz":
                 from chromatic.data.npz import read_npz
 
@@ -270,6 +284,11 @@ class Reader:
     def schema_of(self, look: Look) -> Schema:
         """What a look over all rows tells of their columns, said once."""
         if self.numbers is not None:
+            if look.classes:
+                raise InputError(
+                    f"the label column {look.label!r} has texts, such as {look.classes[0]!r}, and the "
+                    "model does not know these; expected numbers, or --label '' to do without labels"
+                )
             return look.with_numbers(self.numbers)
         schema = look.schema(self.categorical)
         schema.tell()
@@ -286,16 +305,30 @@ class Reader:
         """The rows of an Arrow table."""
         from chromatic.data.cells import batch_of_table
 
-        label = self.label_in(table.column_names)
-        if self.label_unread and label is not None:
-            table, label = table.drop_columns([label]), None
-        return batch_of_table(table, label, schema)
+        beside = self._beside(table.column_names)
+        if self.label_unread and beside.label is not None:
+            table, beside = table.drop_columns([beside.label]), beside._replace(label=None)
+        return batch_of_table(table, beside, schema)
 
-    def label_in(self, names: list[str]) -> str | None:
-        """The column of a table that has the labels."""
+    def look_over(self, table: Any, look: Look) -> None:
+        """Look over a table."""
+        look.add(table, self._beside(table.column_names), label_read=not self.label_unread)
+
+    def _beside(self, names: list[str]) -> Beside:
+        """The columns of a table that are no features."""
+        from chromatic.data.beside import Beside
         from chromatic.data.tables import label_of
 
-        return label_of(names, self.label, self.label_needed and not self.label_unread)
+        label = label_of(names, self.label, self.label_needed and not self.label_unread)
+        return Beside(label, self.weight, self.group).checked(names)
+
+    def _refuse_columns(self, why: str) -> None:
+        """Refuse columns of weights and groups where there are none."""
+        for what, name in (("weight", self.weight), ("group", self.group)):
+            if name is not None:
+                raise InputError(
+                    f"the column of the {what} is {name!r}, and {why}; expected a table, or {what}s apart"
+                )
 
     def _read_tables(self, path: str, file: Any, format: str) -> Iterator[Batch]:
         from chromatic.data.tables import pieces, read_tables
@@ -303,6 +336,8 @@ class Reader:
         skipped: list[str] | None = [] if self.on_bad_line == "skip" else None
         schema = self.schema
         csv = self._csv if schema is None else self._csv.of(schema)
+        if schema is not None and schema.classes:
+            csv = csv.with_text("label" if self.label is None else self.label)
         tables = read_tables(path, file, format, skipped, csv)
         if schema is None:  # a pipe, which is read once
             tables, schema = self._held(path, tables)

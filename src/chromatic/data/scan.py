@@ -4,8 +4,8 @@ The text of a call is whole lines, the last of which ends with a newline, and PA
 not read as text. Bytes up to 32 separate tokens; a newline ends the row.
 
 Features come out as integers (`scan_integers`) or as spans of bytes (`scan_strings`), all else in
-`out`: (tally, indptr, labels, value_at, values, hard). Only values other than 1 are written down, with
-the position of their feature. A number with more digits than one multiplication rounds correctly goes
+`out`: (tally, indptr, labels, value_at, values, hard, weights). Only values other than 1 are written down,
+with the position of their feature. A number with more digits than one multiplication rounds correctly goes
 to `hard`, for numpy to convert. A bad line is taken back whole and counted, and the first one remembered.
 """
 
@@ -18,15 +18,12 @@ SVMLIGHT, TOKENS, VW = 0, 1, 2
 
 # What was wrong with a line, for `chromatic.data.text` to put into words.
 LABEL, FEATURE, VALUE, INTEGER, NO_BAR, NAMESPACE, BLANK = 1, 2, 3, 4, 5, 6, 7
-
 # The slots of `tally`, which every scanner fills.
 LINES, ROWS, FEATURES, VALUES, HARDS, BAD_LINES, BAD_LINE, BAD_AT, BAD_KIND, IGNORED = range(10)
-
 # How a number came out: exactly, to be converted by numpy, or not at all.
 EXACT, HARD, WRONG = 0, 1, 2
-
+WEIGHT = -(1 << 48)  # minus the row: what owns a hard weight, as -1 minus the row owns a hard label
 NEWLINE, SPACE, HASH, QUOTE, PLUS, MINUS, DOT, ZERO, ONE, NINE, COLON, CARET, BAR = b"\n #'+-.019:^|"
-
 U64 = np.uint64
 _IS_ONE = U64(int.from_bytes(b":1 ", "little"))
 _QID = U64(int.from_bytes(b"qid:", "little"))  # the query of a ranking set, which is no feature
@@ -140,8 +137,7 @@ def _head(text, i, kind, out):  # type: ignore[no-untyped-def]
     start = stop = i = _skip_spaces(text, i)
     problem = BLANK if text[i] == NEWLINE or (text[i] == HASH and kind == SVMLIGHT) else 0
     if problem == 0 and kind == VW:
-        problem, start, stop, ignored, i = _vw_head(text, i)
-        tally[IGNORED] += ignored
+        problem, start, stop, i = _vw_head(text, i, out)
     elif problem == 0:
         stop = _token_end(text, i)
     if problem == 0 and stop > start:
@@ -186,7 +182,7 @@ def _put_value(text, start, stop, feature, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def _put_number(text, start, stop, owner, out):  # type: ignore[no-untyped-def]
-    """Parse text[start:stop]; put a hard number down for its owner: a value, or a label, -1 - its row."""
+    """Parse text[start:stop]; put a hard number down for its owner: a value, a label or a weight."""
     tally, hard = out[0], out[5]
     how, value = _number(text, start, stop)
     if how == HARD:
@@ -357,30 +353,34 @@ def _beyond(mantissa, digits, exponent):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _vw_head(text, i):  # type: ignore[no-untyped-def]
+def _vw_head(text, i, out):  # type: ignore[no-untyped-def]
     """`[label [importance [base]]] [tag]` up to the first bar; a tag touches it or begins with '.
 
-    Returns what is wrong, the span of the label (empty where there is none), how many numbers have
-    no place here, and the position of the bar or of what is wrong.
+    Puts the importance down, 1 where there is none. Returns what is wrong, the span of the label (empty
+    where there is none), and the position of the bar or of what is wrong.
     """
-    bar = i
+    tally, weights = out[0], out[6]
+    bar, start, stop, after = i, i, i, np.int64(0)  # how many numbers came after the label
     while text[bar] != BAR and text[bar] != NEWLINE:
         bar += 1
-    start, stop, ignored = i, i, np.int64(0)
     if text[bar] == NEWLINE:
-        return NO_BAR, start, stop, ignored, i
+        return NO_BAR, start, stop, i
+    weights[tally[ROWS]] = 1.0
     while True:
         i = _skip_spaces(text, i)
         if i == bar:
-            return 0, start, stop, ignored, bar
+            tally[IGNORED] += after == 2  # the base, which has no place here
+            return 0, start, stop, bar
         end, _ = _token(text, i, VW)
         if end < bar and text[i] != QUOTE:
             if start == stop:  # the label comes first
                 start, stop = i, end
-            elif ignored == 2 or _number(text, i, end)[0] == WRONG:
-                return LABEL, start, stop, ignored, i
+            elif after == 2 or _number(text, i, end)[0] == WRONG:
+                return LABEL, start, stop, i
             else:
-                ignored += 1
+                after += 1
+                if after == 1:
+                    _, weights[tally[ROWS]] = _put_number(text, i, end, WEIGHT - tally[ROWS], out)
         i = end
 
 

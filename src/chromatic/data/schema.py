@@ -46,9 +46,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The scalar columns of a table, in its order."""
+    """The scalar columns of a table, in its order, and what its labels are."""
 
     columns: tuple[Column, ...] = ()
+    classes: tuple[str, ...] = ()  # of labels that are texts, ascending: a label is the number of its class
 
     @property
     def categories(self) -> list[Column]:
@@ -80,22 +81,29 @@ class Schema:
             parts.append(f"a column of its own says where {listed(missing)} is missing")
         if any(column.guessed for column in self.columns):
             parts.append("* whole numbers, told apart by how often they repeat: `categorical` names others")
+        if self.classes:
+            parts.append(self.line_of_classes)
         return "; ".join(parts)
 
+    @property
+    def line_of_classes(self) -> str:
+        """Which class each label is."""
+        return f"labels: {listed([f'{number} is {one}' for number, one in enumerate(self.classes)])}"
+
     def tell(self) -> None:
-        """Say it: as a warning where something was guessed or is missing."""
-        if any(column.guessed or column.missing for column in self.columns):
+        """Say it: as a warning where something was guessed or is missing, or where labels are texts."""
+        if self.classes or any(column.guessed or column.missing for column in self.columns):
             warnings.warn(self.line, InputWarning, stacklevel=2)
         elif self.columns:
             log.info(self.line)
 
     def facts(self) -> list[dict[str, Any]]:
-        """Return what a file keeps."""
+        """Return what a file keeps of the columns."""
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def of_facts(cls, told: list[dict[str, Any]]) -> Self:
-        """Return what a file says, checked."""
+    def of_facts(cls, told: list[dict[str, Any]], classes: Any = ()) -> Self:
+        """Return what a file says of columns and classes, checked."""
         columns = tuple(Column(**{**one, "edges": tuple(one.get("edges", ()))}) for one in told)
         for column in columns:
             must(isinstance(column.name, str) and column.kind in KINDS, "a column's kind is unknown")
@@ -105,7 +113,9 @@ class Schema:
             finite(column.edges, "the edges of a column")
             must(list(column.edges) == sorted(set(column.edges)), "the edges of a column do not ascend")
         must(len({column.name for column in columns}) == len(columns), "two columns have one name")
-        return cls(columns)
+        must(all(isinstance(one, str) for one in classes), "a class is no text")
+        must(list(classes) == sorted(set(classes)), "the classes do not ascend")
+        return cls(columns, tuple(classes))
 
 
 def listed(names: list[str]) -> str:

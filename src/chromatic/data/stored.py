@@ -1,16 +1,10 @@
-"""Data larger than memory: parsed once into a file of batches, coded into a file of rows.
+"""Data larger than memory: parsed once into a file of batches (`data.cached`), coded into a file of rows.
 
-The batches are kept in the cache folder and serve the next run over the same files; the coded rows
-are there for one run. Memory holds the vocabulary, the labels, and one block of either file.
+The coded rows are there for one run. Memory holds the vocabulary, the labels, and one block of either file.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
-import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,72 +13,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._files import is_stream, replacing, scratch_folder
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.blocks import Blocks
+from chromatic.data.cached import StoredBatches, parse
 from chromatic.data.counting import Extent, count
-from chromatic.data.limit import Limit, MemoryLimit
-from chromatic.data.needed import bytes_of_blocks, checked_extent
-from chromatic.data.packing import arrays_of, batch_of, indptr_of
+from chromatic.data.limit import MemoryLimit
+from chromatic.data.needed import checked_extent
+from chromatic.data.packing import indptr_of
 from chromatic.data.reader import Reader
 from chromatic.data.rows import Rows
-from chromatic.data.schema import Schema
 from chromatic.data.values import ValueBins, learn_bins
 from chromatic.data.vocabulary import Vocabulary, check_limits, of_counts
-from chromatic.errors import InputError
 from chromatic.parameters import DEFAULTS
-
-log = logging.getLogger("chromatic")
-
-VERSION = 2  # of the file of batches
-HEAD = 1 << 16  # bytes of a file that must be the same
-
-
-@dataclass(frozen=True)
-class StoredBatches:
-    """Batches in a file, in their order."""
-
-    blocks: Blocks
-    schema: Schema | None = None
-
-    @property
-    def numeric_names(self) -> tuple[bytes, ...]:
-        return () if self.schema is None else self.schema.numeric_names
-
-    @property
-    def field_names(self) -> tuple[bytes, ...]:
-        return () if self.schema is None else self.schema.field_names
-
-    def __iter__(self) -> Iterator[Batch]:
-        for i in range(len(self.blocks)):
-            try:
-                arrays, facts = self.blocks.read(i), self.blocks.index[i]
-            except InputError:  # the next run is to parse anew
-                Path(self.blocks.path).with_name("index.json").unlink(missing_ok=True)
-                raise
-            yield replace(
-                batch_of(arrays),
-                numeric_names=self.numeric_names,
-                field_names=self.field_names,
-                skipped_lines=facts["skipped"],
-                ignored=facts["ignored"],
-                missing=facts["missing"],
-                schema=self.schema,
-            )
-
-    @property
-    def left_out(self) -> LeftOut:
-        return LeftOut(*(self.blocks.total(fact) for fact in ("skipped", "ignored", "missing")))
-
-    @property
-    def have_values(self) -> bool:
-        """Whether any feature has a value other than 1."""
-        return any(block["arrays"]["value_at"][1] != [0] for block in self.blocks.index)
-
-    @property
-    def n_rows(self) -> int:
-        return self.blocks.total("rows")
 
 
 @dataclass(frozen=True)
@@ -184,6 +125,8 @@ class StoredDataset:
     rows: StoredRows
     vocabulary: Vocabulary
     left_out: LeftOut
+    weights: npt.NDArray[np.float64] | None = None  # that rows bring themselves
+    groups: npt.NDArray[np.uint64] | None = None
 
 
 def read_stored(
@@ -238,89 +181,8 @@ def learn_stored(
     vocabulary = _learn(batches, bins, extent=extent, **options)
     rows = code(batches, vocabulary, memory, threads)
     without_tables = replace(vocabulary)  # that coding made, and that will be made anew if need be
-    return StoredDataset(rows, without_tables, batches.left_out)
-
-
-def parse(reader: Reader, paths: list[str], folder: Path) -> StoredBatches:
-    """The batches of files, from the folder where they are there already, else parsed into it.
-
-    Standard input and other pipes are read once, and never found again.
-    """
-    reading = [reader.format, reader.features, reader.label, reader.label_unread, reader.on_bad_line]
-    reading += [reader.categorical, reader.delimiter, reader.header]
-    known = None if reader.schema is None else reader.schema.facts()
-    asked = [VERSION, [os.path.abspath(path) for path in paths], reading, known]
-    place = folder / hashlib.blake2b(json.dumps(asked).encode(), digest_size=12).hexdigest()
-    files = None if any(map(is_stream, paths)) else [_facts_of(path) for path in paths]
-    cached = _reuse(place, files) if files is not None else None
-    if cached is not None and (reader.memory is None or _fits(cached, reader.memory, reader.threads)):
-        log.info("the rows of %s are taken from the cache, %s", ", ".join(paths), place)
-        if cached.schema is not None:
-            cached.schema.tell()
-        return cached
-    with scratch_folder(folder) as scratch:
-        stored = store(reader.stream(paths), scratch / "batches")
-        facts = {
-            "files": files,
-            "size": os.path.getsize(scratch / "batches"),
-            "schema": None if stored.schema is None else stored.schema.facts(),
-            "blocks": stored.blocks.index,
-        }
-        if files is not None:
-            with replacing(scratch / "index.json") as file:
-                file.write(json.dumps(facts).encode())
-            made = scratch / "made"
-            made.mkdir()
-            for name in ("batches", "index.json"):
-                os.rename(scratch / name, made / name)
-            shutil.rmtree(place, ignore_errors=True)
-            os.rename(made, place)
-    return stored
-
-
-def _facts_of(path: str) -> list[Any]:
-    """What tells that a file is the same: its size, its time and its head."""
-    try:
-        with open(path, "rb") as file:
-            facts = os.fstat(file.fileno())
-            return [facts.st_size, facts.st_mtime_ns, hashlib.blake2b(file.read(HEAD)).hexdigest()]
-    except OSError:
-        return []  # reading it will say what is wrong
-
-
-def _reuse(place: Path, files: list[Any]) -> StoredBatches | None:
-    try:
-        facts = json.loads((place / "index.json").read_bytes())
-        if facts["files"] != files or facts["size"] != os.path.getsize(place / "batches"):
-            return None
-        schema = None if facts["schema"] is None else Schema.of_facts(facts["schema"])
-        return StoredBatches(Blocks(place / "batches", facts["blocks"]), schema)
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def store(batches: Iterable[Batch], path: Path) -> StoredBatches:
-    """Write batches to a file, one by one."""
-    blocks = Blocks(path)
-    schema: Schema | None = None
-    for batch in batches:
-        schema = batch.schema
-        blocks.append(
-            arrays_of(batch),
-            rows=batch.n_rows,
-            entries=len(batch.ids),
-            names=int(batch.has_names),
-            largest=int(batch.ids.max(initial=0)),
-            skipped=batch.skipped_lines,
-            ignored=batch.ignored,
-            missing=batch.missing,
-        )
-    return StoredBatches(blocks, schema)
-
-
-def _fits(batches: StoredBatches, memory: Limit, threads: int) -> bool:
-    """Whether blocks that were made with more memory can be read with this."""
-    return bytes_of_blocks(batches, threads) <= max(0, memory.left() // 2)
+    weights, groups = (batches.of_rows(name) for name in ("weights", "groups"))
+    return StoredDataset(rows, without_tables, batches.left_out, weights, groups)
 
 
 @dataclass(frozen=True)

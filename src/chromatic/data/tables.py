@@ -16,6 +16,7 @@ from chromatic.data.source import errors_of, read_whole
 from chromatic.errors import MEMORY_RAN_OUT, InputError, in_file
 
 ROWS_PER_BATCH = 1 << 16
+BLOCK = 8 << 20  # bytes of CSV that are read at once
 CRITEO = ["label"] + [f"I{i}" for i in range(1, 14)] + [f"C{i}" for i in range(1, 27)]
 DELIMITERS = {"tab": "\t", "\\t": "\t", "space": " "}  # that one can hardly type
 
@@ -40,11 +41,11 @@ class Csv:
         """Return how other rows of these columns are read."""
         known = {NUMBER: pa.float64(), CATEGORY: pa.string()}
         types = [(one.name, known[one.kind]) for one in schema.columns if one.kind in known]
-        return Csv(self.delimiter, self.header, tuple(types))
+        return Csv(self.delimiter, self.header, (*self.types, *types))
 
-    def with_text(self, name: str) -> Csv:
-        """Return the same with a column that is text."""
-        return Csv(self.delimiter, self.header, (*self.types, (name, pa.string())))
+    def with_text(self, *names: str) -> Csv:
+        """Return the same with columns that are text."""
+        return Csv(self.delimiter, self.header, (*self.types, *((name, pa.string()) for name in names)))
 
     def between(self, format: str) -> str:
         """Return the delimiter of a format; refuse one that is none."""
@@ -131,7 +132,7 @@ def _read_csv(
     if criteo:
         types = {name: pa.float64() if name[0] in "lI" else pa.string() for name in CRITEO}
         convert = csv.ConvertOptions(column_types=types, null_values=[""])
-    read = csv.ReadOptions(column_names=names, block_size=8 << 20)
+    read = csv.ReadOptions(column_names=names, block_size=BLOCK)
     with csv.open_csv(file, read, parse, convert) as reader:
         for batch in reader:
             yield pa.Table.from_batches([batch])

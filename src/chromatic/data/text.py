@@ -97,7 +97,7 @@ class TextReader:
     def _scan(self, chunk: Chunk) -> _Scanned:
         scratch = _Scratch.for_text(chunk.text)
         ids, tokens = self._features(chunk.text, scratch)
-        batch = scratch.batch(chunk.text, ids, tokens)
+        batch = scratch.batch(chunk.text, ids, tokens, weighted=self.format == "vw")
         scanned = _Scanned(chunk.path, scratch.tally.copy(), batch, _problem(chunk.text, scratch.tally))
         chunk.release()
         return scanned
@@ -151,7 +151,7 @@ class _Scratch:
         self.size = size
         self.tally = np.zeros(10, np.int64)
         self.indptr = np.zeros(size // 2 + 2, np.int64)  # the shortest row has two bytes
-        self.labels = np.empty(size // 2 + 1)
+        self.labels, self.weights = np.empty(size // 2 + 1), np.ones(size // 2 + 1)
         self.value_at = np.empty(size // 2 + 1, np.int64)
         self.values = np.empty(size // 2 + 1)
         self.hard = np.empty((size // 5 + 1, 3), np.int64)  # the shortest hard number is 1e23
@@ -171,19 +171,24 @@ class _Scratch:
 
     @property
     def arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
-        return self.tally, self.indptr, self.labels, self.value_at, self.values, self.hard
+        return self.tally, self.indptr, self.labels, self.value_at, self.values, self.hard, self.weights
 
-    def batch(self, text: Bytes, ids: npt.NDArray[np.uint32], tokens: Tokens | None) -> Batch:
+    def batch(
+        self, text: Bytes, ids: npt.NDArray[np.uint32], tokens: Tokens | None, *, weighted: bool
+    ) -> Batch:
         """Cut the arrays to what was scanned, and convert the numbers that were left to numpy."""
         rows, n_values = int(self.tally[scan.ROWS]), int(self.tally[scan.VALUES])
-        labels = _kept(self.labels[:rows])
+        labels, weights = _kept(self.labels[:rows]), self.weights[:rows].copy() if weighted else None
         value_at, values = self.value_at[:n_values].copy(), self.values[:n_values].copy()
         if self.tally[scan.HARDS]:
             owner, starts, stops = self.hard[: self.tally[scan.HARDS]].T
             numbers = _convert(text, starts, stops)
-            of_label = owner < 0
+            of_weight = owner <= scan.WEIGHT
+            of_label, of_value = (owner < 0) & ~of_weight, owner >= 0
+            if weights is not None:
+                weights[scan.WEIGHT - owner[of_weight]] = numbers[of_weight]
             labels[-1 - owner[of_label]] = numbers[of_label]
-            values[owner[~of_label]] = numbers[~of_label]
+            values[owner[of_value]] = numbers[of_value]
             value_at, values = value_at[values != 1.0], values[values != 1.0]
         batch = Batch(
             _kept(self.indptr[: rows + 1]),
@@ -194,6 +199,7 @@ class _Scratch:
             tokens=tokens,
             skipped_lines=int(self.tally[scan.BAD_LINES]),
             ignored=int(self.tally[scan.IGNORED]),
+            weights=None if weights is None or (weights == 1.0).all() else weights,
         )
         return distinct_per_row(batch)
 

@@ -41,6 +41,8 @@ def write(
     """
     format = format_to_write(os.fspath(path), format)
     have_labels(batches)
+    if format not in WEIGHTED:
+        batches = [replace(batch, weights=None) for batch in batches]
     if any(batch.has_names for batch in batches):
         batches = [batch.with_names() for batch in batches]
     if format != "parquet":

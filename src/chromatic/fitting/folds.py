@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from chromatic._numba import kernel, mix
 from chromatic._threads import ordered_map
-from chromatic.data.hashing import hash_spans
 from chromatic.data.names import Names
 from chromatic.data.rows import Rows
 from chromatic.errors import InputError
+from chromatic.fitting.labels import Hashed
 from chromatic.parameters import Settings
 
 U64 = np.uint64
@@ -63,14 +63,9 @@ def folds_of_groups(groups: Any, n_rows: int, settings: Settings) -> npt.NDArray
     >>> folds_of_groups(["a", "b", "a", "c"], 4, Settings(folds=3)).tolist()
     [2, 1, 2, 0]
     """
-    given = np.asarray(groups)
-    if given.shape != (n_rows,):
-        raise InputError(f"{n_rows:,} rows and groups of shape {given.shape}; expected one group a row")
     if settings.folds == "consecutive":
         raise InputError("folds is 'consecutive' and rows have groups; expected one of them, not both")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise InputError("some groups are NaN or infinite; expected a group for every row")
-    kinds, number = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
+    kinds, number = _kinds_of_groups(groups, n_rows)
     if settings.leakage == "split":
         least, share = 2, 2.0**-settings.split_rate
     else:
@@ -80,14 +75,25 @@ def folds_of_groups(groups: Any, n_rows: int, settings: Settings) -> npt.NDArray
             f"{len(kinds)} groups cannot be held apart in {least} folds; expected as many groups at least, "
             "or fewer folds"
         )
-    names = Names.pack([str(kind).encode() for kind in kinds.tolist()])
-    sums = hash_spans(names.data, names.offsets[:-1], names.offsets[1:])
-    order = np.argsort(hashes_of_sums(sums, np.zeros(len(sums), np.uint32), settings.seed), kind="stable")
+    order = np.argsort(hashes_of_sums(kinds, np.zeros(len(kinds), np.uint32), settings.seed), kind="stable")
     rank = np.empty(len(kinds), np.int64)
     rank[order] = np.arange(len(kinds))
     if settings.leakage == "split":
         return np.where(rank < max(1, round(share * len(kinds))), 0, -1).astype(np.int32)[number]
     return (rank * least // len(kinds)).astype(np.int32)[number]
+
+
+def _kinds_of_groups(groups: Any, n_rows: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    """Return a hash of each group, and which of them each row has."""
+    given = groups.hashes if isinstance(groups, Hashed) else np.asarray(groups)
+    if given.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and groups of shape {given.shape}; expected one group a row")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError("some groups are NaN or infinite; expected a group for every row")
+    kinds, number = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)
+    if not isinstance(groups, Hashed):
+        kinds = Names.pack([str(kind).encode() for kind in kinds.tolist()]).hashes()
+    return kinds, number
 
 
 def consecutive_folds(n_rows: int) -> npt.NDArray[np.int32]:

@@ -22,6 +22,25 @@ class OfRows(NamedTuple):
     weights: Any = None
     groups: Any = None  # rows of one group share a fold
 
+    def or_of_data(self, weights: Floats | None, groups: Any) -> OfRows:
+        """Return what is told apart, or else what the data brings itself; refuse both."""
+        own = OfRows(weights, None if groups is None else Hashed(groups))
+        for what, apart, brought in zip(self._fields, self, own, strict=True):
+            if apart is not None and brought is not None:
+                raise InputError(
+                    f"{what} are given and the data brings {what} of its own, in a column or in its lines; "
+                    "expected one of them"
+                )
+        return OfRows(
+            *(brought if apart is None else apart for apart, brought in zip(self, own, strict=True))
+        )
+
+
+class Hashed(NamedTuple):
+    """Groups by the hashes of their names, as readers have them."""
+
+    hashes: npt.NDArray[np.uint64]
+
 
 NOTHING_TOLD = OfRows()
 
@@ -102,8 +121,10 @@ class LabelFacts:
         return "classes" if self.text else "numbers"
 
 
-def facts_of(y: npt.NDArray[Any], where: str) -> LabelFacts:
-    """Look over labels in memory, which `checked` has seen."""
+def facts_of(y: npt.NDArray[Any], where: str, classes: tuple[str, ...] = ()) -> LabelFacts:
+    """Look over labels in memory, which `checked` has seen; with classes, they are numbers of these."""
+    if classes:
+        return LabelFacts(where, len(y), classes[0], classes[-1], len(classes) <= 2, text=True)
     if y.dtype.kind not in "biuf":
         kinds = np.unique(y)
         return LabelFacts(where, len(y), kinds[0], kinds[-1], len(kinds) <= 2, text=True)
@@ -130,25 +151,33 @@ def checked(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array(y.tolist()) if numeric else y
 
 
-def settled(y: npt.NDArray[Any], kind: str) -> Labels:
-    """Return labels of a known kind as numbers.
+def settled(y: npt.NDArray[Any], kind: str, names: tuple[str, ...] = ()) -> Labels:
+    """Return labels of a known kind as numbers; with names, they are numbers of classes of these names.
 
     >>> settled(np.array(["no", "yes", "no"]), "binary").numbers.tolist()
     [0.0, 1.0, 0.0]
     """
+    if names:
+        counts = np.bincount(y.astype(np.int64), minlength=len(names))
+        return Labels(y, _of_two_rows(np.array(names), counts) if kind == "classes" else np.array(names))
     if kind == "numbers":
         return Labels(np.asarray(y, np.float64), None)
     if kind == "binary":
         kinds = kinds_of(y)
         return Labels(np.asarray(y == kinds[1], np.float64), kinds)
     classes, numbers, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return Labels(numbers.astype(np.float64), _of_two_rows(classes, counts))
+
+
+def _of_two_rows(classes: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return classes that all have two rows at least; refuse others."""
     once = classes[counts == 1]
     if len(once):
         raise InputError(
             f"{len(once):,} of {len(classes):,} classes have one row, such as {once[0]!s}; expected two "
             "rows of each at least: leave these rows out, or put rare classes together"
         )
-    return Labels(numbers.astype(np.float64), classes)
+    return classes
 
 
 def as_numbers(y: npt.NDArray[Any]) -> Floats:

@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from chromatic._threads import ordered_map, thread_count
 from chromatic.coloring import Coloring, Request, Size, color, represent
-from chromatic.data.batch import Batch, LeftOut, have_labels
+from chromatic.data.batch import Batch, LeftOut, have_labels, over_rows
 from chromatic.data.dense import chosen_for
 from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
 from chromatic.data.stored import StoredDataset, StoredRows, read_stored
 from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.protocol import Encoding
@@ -69,7 +70,6 @@ class LocalSource(Source):
         threads: int | None = None,
     ) -> None:
         self._data, self._told = data, told
-        self.has_weights = told.weights is not None
         self._given = None if y is None else checked(y)
         self._labels: Labels | None = None
         self.threads = thread_count(threads)
@@ -78,6 +78,15 @@ class LocalSource(Source):
 
     def read(self) -> None:
         """Read what is not read yet; else it is read when it is needed."""
+
+    @property
+    def told(self) -> OfRows:
+        """The weights and groups of the rows, given apart or with them."""
+        return self._told
+
+    @property
+    def has_weights(self) -> bool:  # type: ignore[override] # known as soon as rows are read
+        return self.told.weights is not None
 
     @property
     def data(self) -> Dataset | StoredDataset:
@@ -111,7 +120,7 @@ class LocalSource(Source):
         if self._is_resolved:
             raise RuntimeError("the source has served a fit, whose colors resolved its rows; make another")
         _ = self._weights  # they are checked where nothing is learned from labels, too
-        self.data.left_out.warn()
+        replace(self.data.left_out, ignored_weights=0).warn()
         if self.rows.elided_values:
             log.warning(
                 "%s values other than 1 of sparse features count as presence",
@@ -135,12 +144,21 @@ class LocalSource(Source):
     @cached_property
     def _weights(self) -> Floats | None:
         """The weights of the rows, scaled."""
-        given = self._told.weights
+        given = self.told.weights
         return None if given is None else checked_weights(given, self.n_rows)
 
     @property
     def _labels_as_given(self) -> npt.NDArray[Any] | None:
         return self._labels_of_rows if self._given is None else self._given
+
+    @property
+    def _schema(self) -> Schema | None:
+        return self.data.vocabulary.schema
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        """The classes of labels that came with the rows as texts."""
+        return () if self._given is not None or self._schema is None else self._schema.classes
 
     def label_facts(self) -> LabelFacts | None:
         labels = self._labels_as_given
@@ -150,11 +168,11 @@ class LocalSource(Source):
             raise InputError(
                 f"{self.n_rows:,} rows and labels of shape {labels.shape}; expected one label a row"
             )
-        return facts_of(labels, "y" if self._labels_of_rows is None else "the label")
+        return facts_of(labels, "y" if self._labels_of_rows is None else "the label", self._classes)
 
     def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
         assert self._labels_as_given is not None
-        self._labels = settled(self._labels_as_given, kind)
+        self._labels = settled(self._labels_as_given, kind, self._classes)
         return self._labels.classes
 
     def color(self, request: Request) -> Coloring:
@@ -213,8 +231,8 @@ class LocalSource(Source):
         n_rows = self.rows.n_rows
         if settings.leakage == "none":
             return Folds(np.zeros(n_rows, np.int32), settings)
-        if self._told.groups is not None:
-            return Folds(folds_of_groups(self._told.groups, n_rows, settings), settings)
+        if self.told.groups is not None:
+            return Folds(folds_of_groups(self.told.groups, n_rows, settings), settings)
         if settings.leakage == "crossfit" and settings.folds == "consecutive":
             return Folds(consecutive_folds(n_rows), settings)
         sums, keys = np.empty(n_rows, np.uint64), self.data.vocabulary.hashes
@@ -265,7 +283,11 @@ class MemorySource(LocalSource):
         threads: int | None = None,
     ) -> None:
         super().__init__(None, y, told, threads=threads)
-        self._batches = batches
+        self._batches, self._schema_read = batches, batches[0].schema if batches else None
+        self._told = told.or_of_data(
+            over_rows([(batch.n_rows, batch.weights) for batch in batches]),
+            over_rows([(batch.n_rows, batch.groups) for batch in batches]),
+        )
         labels = [batch.labels for batch in batches if batch.labels is not None]
         self._labels_read = np.concatenate(labels) if labels and have_labels(batches) else None
         self._n_rows = sum(batch.n_rows for batch in batches)
@@ -273,6 +295,10 @@ class MemorySource(LocalSource):
     @property
     def n_rows(self) -> int:
         return self._n_rows
+
+    @property
+    def _schema(self) -> Schema | None:
+        return self._schema_read
 
     @property
     def _labels_of_rows(self) -> Floats | None:
@@ -317,7 +343,13 @@ class DiskSource(LocalSource):
         """The coded rows: labels are among them, so that they are read as soon as one asks for anything."""
         if self._data is None:
             self._data = self._read_stored()
+            self._told = self._told.or_of_data(self._data.weights, self._data.groups)
         return self._data
+
+    @property
+    def told(self) -> OfRows:
+        _ = self.data
+        return self._told
 
     def read(self) -> None:
         self._data = self.data

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic.data.batch import Batch
+from chromatic.data.cached import StoredBatches
 from chromatic.data.dense import chosen_for
 from chromatic.data.limit import MemoryLimit
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.schema import Schema
-from chromatic.data.stored import StoredBatches, StoredDataset, StoredRows, code, learn_stored
+from chromatic.data.stored import StoredDataset, StoredRows, code, learn_stored
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.encoded import Encoded, joined
 from chromatic.errors import InputError

@@ -134,7 +134,7 @@ def batch_of(features: pa.Array | pa.ChunkedArray) -> Batch:
         )
     if pa.types.is_struct(features.type):
         return _batch_of_vectors(features)
-    return batch_of_table(pa.table([features], ["features"]), None)
+    return batch_of_table(pa.table([features], ["features"]))
 
 
 def _type(frame: DataFrame, column: str) -> T.DataType:

@@ -26,6 +26,7 @@ from chromatic._parameter import Parameter
 from chromatic._threads import thread_count
 from chromatic.data.limit import parse_size
 from chromatic.encoding.protocol import Encoding
+from chromatic.errors import InputError
 from chromatic.fitting.fit import learn
 from chromatic.model import Input
 from chromatic.model import Model as FittedModel
@@ -86,6 +87,15 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             broadcastInMB=1024,
             **{one.spark: one.default for one in ON_SPARK if one.default is not None},
         )
+
+    def _set(self, **given: Any) -> Self:
+        """Set parameters; refuse weights, which the workers would add up in an order of their own."""
+        if given.get("weightCol") is not None:
+            raise InputError(
+                f"weightCol is {given['weightCol']!r}, and Spark takes no weights yet; expected none, "
+                "or a local fit with sample_weight"
+            )
+        return super()._set(**given)
 
     def setParams(self, **given: Any) -> Self:
         """Set several parameters by name."""

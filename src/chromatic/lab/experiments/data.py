@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.cached import StoredBatches, parse, store
 from chromatic.data.limit import MemoryLimit
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
-from chromatic.data.stored import StoredBatches, learn_stored, parse, store
+from chromatic.data.stored import learn_stored
 from chromatic.data.tables import CRITEO
 from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.errors import InputError
@@ -125,7 +126,8 @@ class Source:
             f"{count:,} {what}"
             for count, what in (
                 (left_out.skipped_lines, "bad lines skipped"),
-                (left_out.ignored_numbers, "query ids, importance weights or bases ignored"),
+                (left_out.ignored_numbers, "query ids or bases ignored"),
+                (left_out.ignored_weights, "importance weights ignored"),
                 (left_out.missing_numbers, "empty numeric cells read as 0"),
             )
             if count
