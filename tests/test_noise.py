@@ -2,15 +2,26 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from chromatic import ChromaticEncoder
 
+IDS = 1 << 22
+
 
 def fields(random, n, levels, n_fields=5):
+    """Rows of one value each of some fields, and the values; a column for each value of a field."""
     values = np.minimum(random.zipf(1.5, (n, n_fields)), levels)
-    return [[f"{j}={value}" for j, value in enumerate(row)] for row in values], values
+    return one_hot(values, levels + 1), values
+
+
+def one_hot(values, levels):
+    n, n_fields = values.shape
+    columns = (values + levels * np.arange(n_fields)).ravel()
+    ends = np.arange(0, n * n_fields + 1, n_fields)
+    return sp.csr_array((np.ones(len(columns)), columns, ends), shape=(n, n_fields * levels))
 
 
 def coin(random, n, rate):
@@ -22,12 +33,12 @@ def at_random(random, n):
 
 
 def with_features_that_determine_their_row(random, n):
-    rows = fields(random, n, 50)[0]
-    return [[*row, f"id={random.integers(1 << 40)}"] for row in rows], coin(random, n, 0.3)
+    alone = one_hot(random.integers(0, IDS, (n, 1)), IDS)
+    return sp.hstack((fields(random, n, 50)[0], alone), "csr"), coin(random, n, 0.3)
 
 
 def with_duplicate_rows(random, n):
-    return fields(random, n // 10, 50)[0] * 10, coin(random, n, 0.3)
+    return sp.vstack([fields(random, n // 10, 50)[0]] * 10, "csr"), coin(random, n, 0.3)
 
 
 def with_rare_positives(random, n):

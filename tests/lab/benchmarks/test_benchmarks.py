@@ -2,15 +2,18 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from chromatic.cli.main import app
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.pairs import count
-from chromatic.lab.benchmarks import contests, ours, spark, train
+from chromatic.lab.benchmarks import contests, data, measure, ours, spark, table, train
 from chromatic.lab.benchmarks.data import plain, size_of, synthetic, token_lists, write_npm_sample
 from chromatic.lab.benchmarks.growth import STAGES, Point, exponent, exponents
 from chromatic.lab.benchmarks.measure import Contender, Size, race
@@ -37,6 +40,25 @@ def missing_package(path):
 
 def hoarding(path, mb):
     return lambda: np.ones(mb << 17).sum()
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Contenders that need no process of their own; `test_a_race...` and `growth` give them one."""
+
+    @contextmanager
+    def child(contender):
+        if contender.sample is not None:
+            contender.make(contender.sample, *contender.args)()
+        run = contender.make(contender.path, *contender.args)
+        yield lambda: measure.measured(run)
+
+    def here(function, *given, **named):
+        return function(*given, **named)
+
+    monkeypatch.setattr(measure, "_child", child)
+    for module in (data, table, train):
+        monkeypatch.setattr(module, "in_a_process", here)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +175,7 @@ def test_sorting_all_pairs_gives_the_counted_graph(small):
 
 
 @pytest.mark.slow
-def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, monkeypatch):
+def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, in_this_process, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr(train, "COST_POWERS", (8,))
     said = []
@@ -182,14 +204,15 @@ def test_spark_and_the_local_fit_give_the_same_columns(java, small):
 
 
 @pytest.mark.slow
-def test_every_benchmark_runs_and_keeps_a_line_for_each_contender(tmp_path):
+def test_every_benchmark_runs_and_keeps_a_line_for_each_contender(tmp_path, in_this_process):
     results = tmp_path / "results.jsonl"
     for name in contests.CONTESTS:
         if name == "start":
             continue  # compiles; see below
-        done = chromatic("benchmark", name, *f"--rows 300 --runs 1 --results {results}".split())
-        assert done.returncode == 0, done.stderr.decode()
-        assert b"left out" not in done.stdout
+        call = f"benchmark {name} --rows 300 --runs 1 --results {results}"
+        done = CliRunner().invoke(app, call.split())
+        assert done.exit_code == 0, done.output
+        assert "left out" not in done.output
     kept = lines_of(results)
     assert {line["benchmark"] for line in kept} == set(contests.CONTESTS) - {"start"}
     for line in kept:
@@ -219,9 +242,8 @@ def test_growth_tells_exponents_draws_and_keeps_every_stage(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_table_has_every_line_and_says_where_rows_are_fewer(tmp_path):
-    from chromatic.lab.benchmarks import table
-
+def test_the_table_has_every_line_and_says_where_rows_are_fewer(tmp_path, in_this_process, monkeypatch):
+    monkeypatch.setattr(ours, "compiling", ours.starting)  # the test of a warmup compiles
     train, test = write_npm_sample(str(tmp_path))
     os.rename(train, tmp_path / "train.svm")
     os.rename(test, tmp_path / "test.svm")
@@ -249,15 +271,18 @@ def test_after_a_warmup_the_main_way_compiles_nothing(small, tmp_path):
     assert set(Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc")) == before
 
 
-def test_what_is_wrong_with_the_call_is_said(tmp_path):
-    for args, told in (
-        (["nothing"], b"there is no benchmark 'nothing'; expected one of read, "),
-        (["read", "--train", tmp_path / "a"], b"one of --train and --test is given"),
-        (["read", "--train", tmp_path / "a", "--test", tmp_path / "b"], b"no such file"),
-        (["read", "--runs", "0"], b"the runs are 0"),
-        (["table", "--rows", "0"], b"the rows are 0"),
-        (["shapes", "--rows", "1"], b"the rows are 1; expected 8 or more"),
-        (["growth", "--rows", "10", "--plot", "growth.txt"], b"expected .svg or .png"),
-    ):
-        done = chromatic("benchmark", *args)
-        assert done.returncode == 2 and told in done.stderr, args
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("nothing", "there is no benchmark 'nothing'; expected one of read, "),
+        ("read --train a", "one of --train and --test is given"),
+        ("read --train a --test b", "no such file"),
+        ("read --runs 0", "the runs are 0"),
+        ("table --rows 0", "the rows are 0"),
+        ("shapes --rows 1", "the rows are 1; expected 8 or more"),
+        ("growth --rows 10 --plot growth.txt", "expected .svg or .png"),
+    ],
+)
+def test_what_is_wrong_with_the_call_is_said(call, told):
+    done = CliRunner().invoke(app, ["benchmark", *call.split()])
+    assert done.exit_code == 2 and told in done.output
