@@ -21,7 +21,7 @@ from chromatic.encoding.linear import Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.labels import classes_of
+from chromatic.fitting.labels import class_names, classes_of
 from chromatic.fitting.source import Source
 from chromatic.fitting.sources import LocalSource
 from chromatic.fitting.weights import Weights
@@ -63,8 +63,7 @@ class Learned:
         if len(self.parts) == 1:
             return self.parts[0].encoding
         assert self.classes is not None
-        names = [f"{one:g}" if isinstance(one, float) else str(one) for one in self.classes.tolist()]
-        return ClassesEncoding.of([part.encoding for part in self.parts], names)
+        return ClassesEncoding.of([part.encoding for part in self.parts], class_names(self.classes))
 
     def tables(self) -> Tables:
         """Return what features become in training rows."""
