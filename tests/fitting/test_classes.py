@@ -13,7 +13,6 @@ from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.modelfile import save
 from chromatic.parameters import Settings
-from chromatic.report.page import report
 
 KITCHENS = np.array(["danish", "italian", "thai", "turkish", "welsh"])
 
@@ -159,13 +158,6 @@ def test_the_same_within_a_limit_of_memory_and_for_any_number_of_threads(tmp_pat
 def test_what_cannot_be_learned_is_refused(settings, y, message):
     with pytest.raises(InputError, match=message):
         ChromaticEncoder(**settings).fit(X, np.array(y))
-
-
-def test_a_report_says_that_it_does_not_show_several_classes(encoder):
-    with pytest.raises(
-        InputError, match="columns for 5 classes, which a report does not show yet; expected"
-    ):
-        report(encoder.model_)
 
 
 @pytest.mark.parametrize("forged", [{"labels": ["a"]}, {"of": "frequency"}, {"parts": []}, {"labels": 5}])
