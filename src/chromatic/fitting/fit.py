@@ -17,7 +17,7 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
 from chromatic.encoding.encoded import Encoded, Tables, joined
-from chromatic.encoding.linear import Linear, number_of_columns
+from chromatic.encoding.linear import MOST, Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
@@ -220,9 +220,13 @@ class Fitted:
 def _number_of_linear(
     kind: type[Encoding], settings: Settings, room: int, n_colors: int, n_classes: int
 ) -> int:
-    """Return how many linear columns each class has."""
-    own = int(kind.costs_columns(settings))
-    return number_of_columns(settings, room // n_classes, n_colors, own=own)
+    """Return how many linear columns each class has.
+
+    Where nobody asked for a number it is one of each of several classes: a learner gives every column a
+    weight for each class, and the sum over all colors tells most.
+    """
+    own, most = int(kind.costs_columns(settings)), MOST if n_classes == 1 else 1
+    return number_of_columns(settings, room // n_classes, n_colors, own=own, most=most)
 
 
 def coloring_request(

@@ -22,6 +22,7 @@ from chromatic.data.batch import Batch, have_labels
 from chromatic.data.vocabulary import limits_of
 from chromatic.encoder import ChromaticEncoder
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.price import price_of_column
 from chromatic.errors import InputError, InputWarning
 from chromatic.fitting.fit import coloring_request
 from chromatic.fitting.labels import checked
@@ -117,7 +118,7 @@ class Tuner:
         given, target = self.given, self.split.target
         kind, vocabulary = encoding_class(given.encoding), self.split.train.vocabulary
         palette = coloring_request(kind, vocabulary, given, target.n_parts).palette
-        dear = float(round(DEAR * 0.5 * np.log(self.n_rows)))
+        dear = float(round(DEAR * price_of_column(self.n_rows, target.n_parts)))
         tried: dict[str, list[Any]] = {
             "linear": [0] if given.collisions == "sum" else [],
             "max_colors": [n for n in PALETTES if n != palette] if given.coloring in ORDERED else [],
