@@ -121,7 +121,8 @@ def _show(facts: dict[str, Any], as_json: bool) -> None:
     others = ("feature", "features", "rates", "classes")
     terminal.show({name: facts[name] for name in facts if name not in others}, False)
     for label, place in classes.items():
-        told = ", ".join(f"{name} {value}" for name, value in place.items())
+        written = {key: f"{one:.4g}" if isinstance(one, float) else one for key, one in place.items()}
+        told = ", ".join(f"{name} {value}" for name, value in written.items())
         terminal.say(f"  {label:<24}{told}")
     most = len(features) if "weight" in facts else MOST_FEATURES  # a linear column lists its strongest
     of_each = facts.get("rates", [(None, None)] * len(features))

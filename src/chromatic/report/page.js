@@ -34,15 +34,16 @@
   const placeOf = new Map(columns.number.map((number, place) => [number, place]));
   const placesOf = (i) => parts.map((part) => placeOf.get(part.column[i])).filter((place) => place !== undefined);
 
-  // ---- a bar from the overall rate, or from 0, to a column's measure -------------------------------
-  const largest = Math.max(...[...columns.measure].map(Math.abs), 1e-9);
+  // ---- a bar from the overall rate or mean, or from 0, to a column's measure -----------------------
+  const base = kind === "mean" ? parts[0].prior : 0;
+  const largest = Math.max(...columns.measure.map((value) => Math.abs(value - base)), 1e-9);
   const scale = kind === "rate"
     ? (r) => (100 * r) / Math.max(largest, ...parts.map((part) => part.prior))
-    : (v) => 50 + (50 * v) / largest;
+    : (v) => 50 + (50 * (v - base)) / largest;
   const meter = (value, prior) => {
     const whole = make("span", "meter");
     if (kind === "level") return whole.style.visibility = "hidden", whole;
-    const zero = scale(kind === "rate" ? prior : 0), at = Math.max(0, Math.min(100, scale(value)));
+    const zero = scale(kind === "rate" ? prior : base), at = Math.max(0, Math.min(100, scale(value)));
     const bar = make("i", at < zero ? "less" : "");
     bar.style.left = Math.min(at, zero) + "%";
     bar.style.width = Math.abs(at - zero) + "%";
