@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 from chromatic import ChromaticEncoder, load
+from chromatic.cli.main import app
 from chromatic.errors import InputError
 
 N = 1500
@@ -152,6 +154,35 @@ def test_observed_rates_are_the_shares_of_positive_rows(options):
             continue
         labels = [label for token, _, _ in told["features"] for label in has[token]]
         assert told["observed"] == pytest.approx(np.mean(labels)) and told["rows"] == len(labels)
+
+
+def test_a_column_of_values_tells_smoothed_and_observed_rates(tmp_path):
+    classes = np.array(["no", "yes", "maybe"])[Y.astype(int) + (np.arange(len(Y)) % 5 == 0)]
+    for y, options in ((Y, {}), (Y, {"smoothing": 0, "leakage": "none"}), (classes, {"smoothing": 4.0})):
+        encoder = ChromaticEncoder(64, encoding="target", dense_threshold=2.0, **options).fit(TOKENS, y)
+        encoder.save(tmp_path / "model.chroma")
+        for told in (load(tmp_path / "model.chroma").explain(column) for column in range(2)):
+            of_class = y == told.get("class", 1)
+            for (token, count, _), (smoothed, observed) in zip(
+                told["features"], told["rates"], strict=True
+            ):
+                share = np.mean(
+                    [label for row, label in zip(TOKENS, of_class, strict=True) if token in row]
+                )
+                assert observed == pytest.approx(share)
+                a, prior = options.get("smoothing", encoder.smoothing_), of_class.mean()
+                assert smoothed == pytest.approx((count * share + a * prior) / (count + a))
+            counts = [count for _, count, _ in told["features"]]
+            assert told["observed"] == pytest.approx(
+                np.average([o for _, o in told["rates"]], weights=counts)
+            )
+            place = encoder.locate(told["features"][0][0])
+            place = place["classes"][told["class"]] if "class" in told else place
+            assert [place["smoothed"], place["observed"]] == pytest.approx(told["rates"][0])
+            shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "model.chroma"), "--column", "0"])
+            assert "smoothed 0." in shown.output and "observed " in shown.output
+    numbers = ChromaticEncoder(32, encoding="target").fit(TOKENS, Y + np.arange(len(Y)) / len(Y))
+    assert numbers.explain(0)["smoothed"] is not None and "observed" not in numbers.explain(0)
 
 
 @pytest.mark.parametrize(

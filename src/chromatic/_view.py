@@ -136,7 +136,8 @@ class ModelView(SparseEstimator):
             `column`, `name`, `color`, `rate` (or `value`, `level`, or `weight` of a linear column), `rows`,
             and `features`: name, count and rate of each, the most frequent first. Of a linear column the
             strongest are listed, the most positive first. Rates are smoothed; `observed` is the share of
-            the rows whose label is 1, None where the model does not know it.
+            the rows whose label is 1, None where the model does not know it. Beside values, `smoothed` is
+            the rate. `rates` are both rates of each feature.
         """
         return explain(self.encoding_, column, self.get_feature_names_out().tolist())
 

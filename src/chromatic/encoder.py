@@ -76,10 +76,11 @@ class ChromaticEncoder(ModelView):
         (the paper's). Levels, of frequency and identity, always keep the rarest.
     linear : int, default=None
         The columns that hold sums of weights: what each feature adds in a linear model over all features.
-        They count toward the budget; by default 16, or a fourth of a small budget.
+        They count toward the budget; by default 16, or a fourth of a small budget, and one for each of
+        several classes.
     min_gain : float, default=None
         What a column must tell of the label, in nats over all rows; by default half the logarithm of the
-        number of rows.
+        number of rows, times the classes but one.
     unestimated : {"prior", "null"}, default="prior"
         What a feature counts as that no row estimates: prior (the overall rate) or null (absent).
     weight : str, default=None

@@ -64,14 +64,15 @@ class Settings:
     )
     linear: int | None = said(
         "The columns that hold sums of weights: what each feature adds in a linear model over all "
-        "features. They count toward the budget; by default 16, or a fourth of a small budget.",
+        "features. They count toward the budget; by default 16, or a fourth of a small budget, and one for "
+        "each of several classes.",
         None,
         group="Columns",
         least=0,
     )
     min_gain: float | None = said(
         "What a column must tell of the label, in nats over all rows; by default half the logarithm of "
-        "the number of rows.",
+        "the number of rows, times the classes but one.",
         None,
         group="Columns",
         least=0,

@@ -13,7 +13,6 @@ from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.modelfile import save
 from chromatic.parameters import Settings
-from chromatic.report.page import report
 
 KITCHENS = np.array(["danish", "italian", "thai", "turkish", "welsh"])
 
@@ -124,6 +123,16 @@ def test_no_label_is_known_to_the_columns_of_its_own_row():
     assert np.ptp(columns, axis=0).max(initial=0.0) < 1e-12
 
 
+def test_a_column_costs_a_weight_for_each_class_but_one():
+    encoder = ChromaticEncoder(400).fit(X, Y)
+    assert [one.part.linear.n_columns for one in encoder.encoding_.of_classes()] == [1] * 5
+    dear, cheap = (ChromaticEncoder(400, min_gain=n * 0.5 * np.log(len(X))).fit(X, Y) for n in (4, 1))
+    assert encoder.get_feature_names_out().tolist() == dear.get_feature_names_out().tolist()
+    assert encoder.n_columns_ < cheap.n_columns_
+    asked = ChromaticEncoder(400, linear=3).fit(X, Y).encoding_
+    assert [one.part.linear.n_columns for one in asked.of_classes()] == [3] * 5
+
+
 def test_whole_numbers_are_classes_where_one_says_so():
     numbers = np.searchsorted(KITCHENS, Y)
     encoder = ChromaticEncoder(64, target_type="classes")
@@ -159,13 +168,6 @@ def test_the_same_within_a_limit_of_memory_and_for_any_number_of_threads(tmp_pat
 def test_what_cannot_be_learned_is_refused(settings, y, message):
     with pytest.raises(InputError, match=message):
         ChromaticEncoder(**settings).fit(X, np.array(y))
-
-
-def test_a_report_says_that_it_does_not_show_several_classes(encoder):
-    with pytest.raises(
-        InputError, match="columns for 5 classes, which a report does not show yet; expected"
-    ):
-        report(encoder.model_)
 
 
 @pytest.mark.parametrize("forged", [{"labels": ["a"]}, {"of": "frequency"}, {"parts": []}, {"labels": 5}])

@@ -64,7 +64,7 @@ def test_every_pair_beats_the_base_rate_or_is_refused_with_a_reason(split, encod
             assert "TargetEncoder takes tables" in result["error"] and result["budget"] is None
             continue
         assert result["error"] is None, (pair, result["error"])
-        assert result["log_loss"] < split.base_log_loss, pair
+        assert result["log_loss"] < split.base_loss, pair
         assert 0.5 < result["auc"] <= 1 and 0.5 < result["accuracy"] <= 1, pair
         assert result["columns"] <= (64 if encoder not in ("none", "frequency", "identity") else 1000), pair
         assert result["parameters"] > 1 and result["peak_mb"] > 1, pair
@@ -162,12 +162,12 @@ def test_a_network_that_memory_cannot_hold_is_refused(split):
 @pytest.mark.parametrize(
     ("train", "test", "message"),
     [
-        ("1 1:1\n2 2:1\n3 1:1\n", "1 1:1\n", "labels of 3 kinds"),
-        ("1 1:1\n1 2:1\n", "1 1:1\n", "labels of 1 kinds"),
-        ("1 1:1\n0 2:1\n", "-1 1:1\n", "a test row has the label -1"),
+        ("1 1:1\n2 2:1\n3 1:1\n", "1 1:1\n", "of more than two kinds, 1 to 3, in 3 rows; expected"),
+        ("1 1:1\n1 2:1\n", "1 1:1\n", "is 1 in all 2 rows, there is only one class"),
+        ("1 1:1\n0 2:1\n", "-1 1:1\n", "a test row has the label -1; expected 0 or 1"),
     ],
 )
-def test_labels_that_are_not_binary_are_refused(tmp_path, train, test, message):
+def test_labels_that_say_too_little_are_refused(tmp_path, train, test, message):
     (tmp_path / "train.svm").write_text(train)
     (tmp_path / "test.svm").write_text(test)
     with pytest.raises(InputError, match=message):

@@ -23,7 +23,7 @@ def batches_of(X, y):
 
 def rounded(trials):
     """Return what was tried without the seconds, which differ from run to run."""
-    return [(one.changed, one.log_loss, one.columns, one.strength, one.error) for one in trials]
+    return [(one.changed, one.loss, one.columns, one.strength, one.error) for one in trials]
 
 
 def test_a_trial_is_logistic_regression_on_columns_that_do_not_know_the_held_out_rows(clicks):
@@ -36,7 +36,7 @@ def test_a_trial_is_logistic_regression_on_columns_that_do_not_know_the_held_out
     for C in (0.01, 0.1, 1.0):
         learner = LogisticRegression(C=C, solver="newton-cg", max_iter=300).fit(train, y[:2400])
         losses[C] = log_loss(y[2400:], learner.predict_proba(test)[:, 1])
-    assert first.log_loss == pytest.approx(min(losses.values()), abs=1e-4)
+    assert first.loss == pytest.approx(min(losses.values()), abs=1e-4)
     assert first.strength == min(losses, key=losses.get)
     assert (first.changed, first.columns) == ({}, train.shape[1])
 
@@ -80,7 +80,7 @@ def test_the_default_palette_is_not_tried_twice(clicks):
 
 def test_among_equal_losses_fewer_columns_win_and_then_the_earlier():
     def trial(changed, log_loss, columns):
-        return Trial(Settings(), changed, seconds=1.0, log_loss=log_loss, columns=columns)
+        return Trial(Settings(), changed, seconds=1.0, loss=log_loss, columns=columns)
 
     trials = [
         trial({"linear": 0}, None, None),
@@ -97,7 +97,7 @@ def test_settings_that_cannot_be_fitted_are_told_and_come_last(clicks):
     X = [[*row, "always", "ever"] for row in X]
     given = Settings(budget=16, encoding="target", max_colors="proper")
     trials = best_first(list(Tuner.of(batches_of(X, y), "last", given).trials()))
-    assert trials[-1].changed["budget"] == 4 and trials[-1].log_loss is None
+    assert trials[-1].changed["budget"] == 4 and trials[-1].loss is None
     assert "budget" in trials[-1].error
     with pytest.raises(InputError, match="budget"):
         list(Tuner.of(batches_of(X, y), "last", replace(given, budget=3)).trials())
@@ -112,7 +112,7 @@ def test_where_there_are_very_many_rows_some_judge_and_the_figures_say_so(clicks
     monkeypatch.setattr(tuning, "MOST_JUDGED", 5000)
     every = next(tuner.trials())
     assert few.columns == every.columns, "the encoder learns from all rows"
-    assert few.log_loss != every.log_loss
+    assert few.loss != every.loss
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -145,7 +145,7 @@ def test_later_rows_choose_what_holds_there(clicks):
     by_time = tune(ChromaticEncoder(budget=64), X, y, validation=(X, moved)).trials
     as_before = tune(ChromaticEncoder(budget=64), X, y, validation=(X[:900], y[:900])).trials
     as_given = next(one for one in by_time if not one.changed)
-    assert by_time[0].log_loss < as_given.log_loss
+    assert by_time[0].loss < as_given.loss
     assert by_time[0].columns < as_before[0].columns
 
 
@@ -176,8 +176,8 @@ def test_fields_of_a_table_and_distinct_values_are_those_of_a_fit(clicks):
     ("given", "y", "validation", "message"),
     [
         ({}, None, "random", "the training rows have no labels; expected labels of two kinds"),
-        ({}, [1] * 60, "random", "the training rows have labels of one kind; expected two"),
-        ({}, [1, 0] * 29 + [2, 3], "random", "the training rows have labels of 4 kinds; expected two"),
+        ({}, [1] * 60, "random", "y is 1 in all 60 rows, there is only one class; expected two"),
+        ({}, [1, 0] * 29 + [2, 3], "random", "y has whole numbers of more than two kinds, 0 to 3, in 60"),
         ({}, [0, 1] * 20 + [1] * 20, "last", "the rows that are held out have labels of one kind"),
         ({}, [1] * 50 + [0] * 10, "last", "the rows that are left to train on have labels of one kind"),
         ({}, [0, 1] * 30, "later", "validation is 'later'; expected random, last, or a tuple of X and y"),

@@ -178,7 +178,7 @@ def test_the_page_lists_each_columns_most_frequent_features(model, test_rows):
     encoding = model.encoding
     data = embedded(Subject("model", model, None))
     of_column = {column: [] for column in data["columns"]["number"]} | {-1: []}
-    for name, column in zip(data["features"]["name"], data["features"]["column"], strict=True):
+    for name, column in zip(data["features"]["name"], data["parts"][0]["column"], strict=True):
         of_column[column].append(name)
     for column in data["columns"]["number"]:
         codes = np.flatnonzero(encoding.columns == column)[:8]

@@ -18,16 +18,17 @@ OTHERS = ("paper", "paper-target", "truncation", "hashing", "sklearn-target", "n
 ENCODERS = (*ENCODINGS, *VARIANTS, *OTHERS)
 SHORT = ("cl-sm", "cl-sm-paper", "cl-te", "cl-te-paper", "cl-ft", "ft", "ht")  # the paper's names for them
 LEARNERS = ("vw", "lr", "lr-net", "fm", "nfm", "deepfm", "wd", "lightgbm")
-SHOWN = {
-    "encoder": "<17",
-    "learner": "<9",
-    "budget": ">9",
+CELL = {"encoder": "<17", "learner": "<9", "budget": ">9"}
+FORMS = {
     "columns": ">10",
     "parameters": ">12",
     "log_loss": ">9.4f",
     "train_log_loss": ">15.4f",
     "auc": ">8.4f",
     "accuracy": ">9.4f",
+    "rmse": ">10.4g",
+    "train_rmse": ">12.4g",
+    "r2": ">8.4f",
     "encode_seconds": ">15.1f",
     "train_seconds": ">14.1f",
     "peak_mb": ">8.0f",
@@ -47,8 +48,8 @@ SHOWN = {
     "--learner",
     words=LEARNERS,
     several=True,
-    default=["vw"],
-    help="What learns from them; several times makes a grid.",
+    help="What learns from them, vw unless you name one; several classes and numbers are for lr, which is "
+    "then what you get, and lightgbm. Several times makes a grid.",
 )
 @options.option(
     "--budget",
@@ -66,7 +67,7 @@ SHOWN = {
 @options.device
 @options.output("A Parquet file of results; the cells in it are not run again.", "--out", default=None)
 @options.as_json
-@options.parameters("dense_threshold", "min_count", "threads", "seed")
+@options.parameters("dense_threshold", "min_count", "target_type", "threads", "seed")
 @options.reading
 def evaluate(
     train: str,
@@ -89,7 +90,7 @@ def evaluate(
     from chromatic import jobs
     from chromatic._threads import thread_count
     from chromatic.data.batch import LeftOut
-    from chromatic.learn.evaluate import Networks
+    from chromatic.learn.evaluate import Networks, figures_of
     from chromatic.learn.evaluate import evaluate as run
     from chromatic.learn.results import check_store
     from chromatic.learn.splits import Split
@@ -97,14 +98,15 @@ def evaluate(
     if output is not None:
         check_store(output)
     with jobs.opened([train, test], reading, settings.threads) as reader:
-        limits: dict[str, Any] = {"dense_threshold": settings.dense_threshold}
-        split = Split.read(train, test, reader, **limits, min_count=settings.min_count)
+        taken = ("dense_threshold", "min_count", "target_type")
+        given: dict[str, Any] = {name: getattr(settings, name) for name in taken}
+        split = Split.read(train, test, reader, **given)
     for batches in (split.train_batches, split.test_batches):
         LeftOut.of(batches).warn()
     results = run(
         split,
         encoder,
-        learner,
+        learner or (["vw"] if split.target.refused is None else ["lr"]),
         budget,
         out=output,
         validation=validation,
@@ -116,26 +118,30 @@ def evaluate(
         cells = list(results)
         terminal.say_json(cells)
     else:
-        cells = list(_printed(results, split.base_log_loss))
+        told = f"{split.target.base_name} is {split.base_loss:.4{'f' if split.target.n_classes else 'g'}}"
+        shown = CELL | {name: FORMS[name] for name in figures_of(split.target)}
+        cells = list(_printed(results, told, shown))
     if cells and all(cell["error"] is not None for cell in cells):
         sys.exit(1)
 
 
-def _printed(results: Iterable[dict[str, Any]], base_log_loss: float) -> Iterator[dict[str, Any]]:
-    """Print results as they come, and hand them on."""
-    head = "".join(f"{name.replace('_', ' '):{form.split('.')[0]}}" for name, form in SHOWN.items())
+def _printed(
+    results: Iterable[dict[str, Any]], told: str, shown: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Print what is told of all results, then these as they come, and hand them on."""
+    head = "".join(f"{name.replace('_', ' '):{form.split('.')[0]}}" for name, form in shown.items())
     for i, result in enumerate(results):
         if i == 0:
-            terminal.say(f"the base rate's log loss is {base_log_loss:.4f}", head)
-        terminal.say(_line(result))
+            terminal.say(told, head)
+        terminal.say(_line(result, shown))
         yield result
 
 
-def _line(result: dict[str, Any]) -> str:
+def _line(result: dict[str, Any], shown: dict[str, str]) -> str:
     if result["error"] is not None:
-        names = "".join(f"{result[name] or '-':{SHOWN[name]}}" for name in ("encoder", "learner", "budget"))
+        names = "".join(f"{result[name] or '-':{form}}" for name, form in CELL.items())
         return f"{names}  {result['error']}"
     return "".join(
         f"{'-':{form.split('.')[0]}}" if result[name] is None else f"{result[name]:{form}}"
-        for name, form in SHOWN.items()
+        for name, form in shown.items()
     )

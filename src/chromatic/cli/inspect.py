@@ -73,7 +73,8 @@ def _show_row(model: Any, text: str, as_json: bool) -> None:
     if as_json:
         terminal.say_json(told)
         return
-    told_of = "color", "column", "name", model.encoding.measure_key, "observed", "adds", "linear", "weight"
+    rates = model.encoding.measure_key, "smoothed", "observed"
+    told_of = "color", "column", "name", *rates, "adds", "linear", "weight"
     records = []
     for entry in told["features"]:
         feature = f"(none of color {entry['color']})" if entry["feature"] is None else entry["feature"]
@@ -121,14 +122,18 @@ def _show(facts: dict[str, Any], as_json: bool) -> None:
         terminal.say_json(facts)
         return
     features, classes = facts.get("features", []), facts.get("classes", {})
-    others = ("feature", "features", "classes")
+    others = ("feature", "features", "rates", "classes")
     terminal.show({name: facts[name] for name in facts if name not in others}, False)
     for label, place in classes.items():
-        told = ", ".join(f"{name} {value}" for name, value in place.items())
+        written = {key: f"{one:.4g}" if isinstance(one, float) else one for key, one in place.items()}
+        told = ", ".join(f"{name} {value}" for name, value in written.items())
         terminal.say(f"  {label:<24}{told}")
     most = len(features) if "weight" in facts else MOST_FEATURES  # a linear column lists its strongest
-    for name, count, rate in features[:most]:
+    of_each = facts.get("rates", [(None, None)] * len(features))
+    for (name, count, rate), both in list(zip(features, of_each, strict=True))[:most]:
         told = "  dense: its value passes through" if count is None else f"{count:>12,} rows{rate:>10.4f}"
+        for what, one in zip(("smoothed", "observed"), both, strict=True):
+            told += f"  {what} {one:.4f}" if what in facts and one is not None else ""
         terminal.say(f"  {name:<48}{told}")
     if len(features) > most:
         terminal.say(f"  and {len(features) - most:,} more; --json tells them all")

@@ -80,20 +80,20 @@ def tune(
 def _show(tuner: Tuner, trials: list[Trial], *, as_json: bool) -> None:
     """Print what was tried, best first."""
     if as_json:
-        terminal.say_json({**tuner.figures, "tried": [_record(trial) for trial in trials]})
+        terminal.say_json({**tuner.figures, "tried": [_record(trial, tuner) for trial in trials]})
         return
     terminal.say(tuner.sentence)
-    terminal.show_table([_shown(trial) for trial in trials])
+    terminal.show_table([_shown(trial, tuner) for trial in trials])
     for trial in trials:
         if trial.error is not None:
             terminal.say(f"{_flags(trial)}: {trial.error}")
     terminal.say(f"best: {_flags(trials[0])}")
 
 
-def _record(trial: Trial) -> dict[str, Any]:
+def _record(trial: Trial, tuner: Tuner) -> dict[str, Any]:
     return {
         "settings": trial.changed,
-        "log_loss": trial.log_loss,
+        tuner.split.target.loss_key: trial.loss,
         "columns": trial.columns,
         "C": trial.strength,
         "seconds": round(trial.seconds, 3),
@@ -101,9 +101,9 @@ def _record(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _shown(trial: Trial) -> dict[str, Any]:
+def _shown(trial: Trial, tuner: Tuner) -> dict[str, Any]:
     return {
-        "log loss": None if trial.log_loss is None else f"{trial.log_loss:.5f}",
+        tuner.split.target.loss_name: None if trial.loss is None else f"{trial.loss:.5f}",
         "columns": trial.columns,
         "C": trial.strength,
         "seconds": f"{trial.seconds:.1f}",

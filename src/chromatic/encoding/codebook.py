@@ -17,6 +17,7 @@ import numpy.typing as npt
 from chromatic._numba import inlined, kernel
 from chromatic.coloring import Coloring
 from chromatic.encoding.encoded import NO_COLUMN, Tables
+from chromatic.encoding.price import price_of_column
 from chromatic.encoding.quantize import Groups, quantize
 from chromatic.encoding.statistics import LOWER_HALF, Floats, Integers, LabelCounts, LabelMoments, packed
 
@@ -170,7 +171,7 @@ def cut(
         every[0].spread,
     )
     extra = groups.n_variables if null == "drop" else 0  # a color's left-out bin costs nothing
-    gain = 0.5 * np.log(rated[0].n_rows) if min_gain is None else min_gain
+    gain = price_of_column(rated[0].n_rows, len(rated)) if min_gain is None else min_gain
     bins = quantize(groups, budget + extra, quantizer, gain)
     books, variable, group = [], 0, 0
     for one in rated:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
@@ -13,7 +14,7 @@ from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.naming import Called, finished, text_of
-from chromatic.encoding.protocol import Encoding
+from chromatic.encoding.protocol import Encoding, Floats
 from chromatic.errors import InputError
 
 STRONGEST = 50  # features of a linear column that are listed, in each direction
@@ -23,8 +24,9 @@ def explain(encoding: Encoding, column: int | str, names: list[str] | None = Non
     """Return the features of a column, the most frequent first, with their rows and their measure.
 
     The column goes by its number or by its name among `names`, those of all columns. The measure is the
-    smoothed rate of a feature or, where columns hold numbers, its value; `observed` is the rate before
-    smoothing, None where the model does not tell it. `rows` are those that have a feature of the column,
+    smoothed rate of a feature or, where columns hold numbers, its value, with the `smoothed` rate beside
+    it; `observed` is the rate before smoothing, None where the model does not tell it. `rates` holds both
+    for each feature. `rows` are those that have a feature of the column,
     counted once for each of them, also where it lost to another of its color; the column's measure is the
     mean over them. Where absence makes a column, its rows count too, and are told as `absent`. Of a linear
     column the measure is the weight, and its strongest features are listed, the most positive first. A
@@ -64,13 +66,34 @@ def _of_own(encoding: Encoding, column: int) -> dict[str, Any]:
     codes = np.flatnonzero(encoding.tables.of_features == column)
     rows, absent = int(facts.rows[column]), int(facts.absent[column])
     mean = None if encoding.gives_levels or not rows else float(facts.measure[column])
-    told = {"color": int(facts.colors[column]), encoding.measure_key: mean}
-    if encoding.observed is not None:
-        before = float((vocabulary.counts[codes] * encoding.observed[codes]).sum() / max(rows, 1))
-        told["observed"] = None if absent or not rows or np.isnan(before) else before
+    told: dict[str, Any] = {"color": int(facts.colors[column]), encoding.measure_key: mean}
+    for key, rates in _rates_told(encoding).items():
+        before = float((vocabulary.counts[codes] * rates[codes]).sum() / max(rows, 1))
+        told[key] = None if absent or not rows or np.isnan(before) else before
     if encoding.absent is not None:
         told["absent"] = absent
-    return {**told, "rows": rows, "features": _listed(vocabulary, codes, encoding.measure[codes])}
+    told |= {"rows": rows, "features": _listed(vocabulary, codes, encoding.measure[codes])}
+    if _rates_told(encoding):
+        smoothed = encoding.measure if encoding.smoothed is None else encoding.smoothed
+        observed = np.full(len(smoothed), np.nan) if encoding.observed is None else encoding.observed
+        told["rates"] = [_or_none(both) for both in zip(smoothed[codes], observed[codes], strict=True)]
+    return told
+
+
+def _rates_told(encoding: Encoding) -> dict[str, Floats]:
+    """Return the rates of features beside their measure: before smoothing, and after it."""
+    rates = {"smoothed": encoding.smoothed, "observed": encoding.observed}
+    return {key: some for key, some in rates.items() if some is not None}
+
+
+def _or_none(numbers: Iterable[float]) -> list[float | None]:
+    return [None if np.isnan(number) else float(number) for number in numbers]
+
+
+def nothing_told(encoding: Encoding) -> dict[str, None]:
+    """Return what is told of rates and weights where there is no sparse feature."""
+    keys = [*_rates_told(encoding), *([] if encoding.linear is None else ["linear", "weight"])]
+    return dict.fromkeys(keys)
 
 
 def _of_linear(encoding: Encoding, group: int) -> dict[str, Any]:
@@ -150,9 +173,8 @@ def places_of(encoding: Encoding, codes: npt.NDArray[np.int64]) -> list[dict[str
         "count": encoding.vocabulary.counts[codes].tolist(),
         encoding.measure_key: encoding.measure[codes].tolist(),
     }
-    if encoding.observed is not None:
-        before = encoding.observed[codes].tolist()
-        told["observed"] = [None if np.isnan(rate) else rate for rate in before]
+    for key, rates in _rates_told(encoding).items():
+        told[key] = _or_none(rates[codes])
     if encoding.linear is not None:
         told["linear"] = (encoding.n_own_columns + encoding.linear.columns_of(colors)).tolist()
         told["weight"] = encoding.linear.weights[codes].tolist()
@@ -168,10 +190,7 @@ def shifted(place: dict[str, Any], first: int) -> dict[str, Any]:
 def place_of_dense(encoding: Encoding, name: bytes) -> dict[str, Any]:
     """Return where a dense feature went: its column, None where the budget had no room for it."""
     place: dict[str, Any] = {"color": None, "column": None, "count": None, encoding.measure_key: None}
-    if encoding.observed is not None:
-        place["observed"] = None
-    if encoding.linear is not None:
-        place |= {"linear": None, "weight": None}
+    place |= nothing_told(encoding)
     if name in encoding.vocabulary.dense_names:
         at = encoding.vocabulary.dense_names.index(name)
         place["column"] = encoding.n_sparse_columns + at

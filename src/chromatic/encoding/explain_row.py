@@ -10,7 +10,7 @@ import numpy.typing as npt
 from chromatic.data.batch import Batch
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
-from chromatic.encoding.explain import place_of_dense, places_of, shifted
+from chromatic.encoding.explain import nothing_told, place_of_dense, places_of, shifted
 from chromatic.encoding.naming import text_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
@@ -112,11 +112,7 @@ def _absences(encoding: Encoding, present: set[int]) -> list[Entry]:
         if color not in present:
             measure = float(encoding.absent_measure[color])
             place: Entry = {"color": color, "column": column, "count": None, encoding.measure_key: measure}
-            if encoding.observed is not None:
-                place["observed"] = None
-            if encoding.linear is not None:
-                place |= {"linear": None, "weight": None}
-            entries.append({"feature": None, **place, "adds": 1.0})
+            entries.append({"feature": None, **place, **nothing_told(encoding), "adds": 1.0})
     return entries
 
 

@@ -18,13 +18,17 @@ from chromatic.parameters import Settings
 MOST = 16  # columns, where nobody asked for a number
 
 
-def number_of_columns(settings: Settings, room: int, n_colors: int, *, own: int = 0) -> int:
+def number_of_columns(
+    settings: Settings, room: int, n_colors: int, *, own: int = 0, most: int = MOST
+) -> int:
     """Return how many linear columns a model has: at most one for each color, beside `own` others.
+
+    There are not more than `most` where nobody asked for a number.
 
     >>> [number_of_columns(Settings(budget=n), n, 100) for n in (1, 8, 256)]
     [1, 2, 16]
     """
-    asked = min(MOST, max(1, room // 4)) if settings.linear is None else settings.linear
+    asked = min(most, max(1, room // 4)) if settings.linear is None else settings.linear
     return max(0, min(asked, room - own, n_colors)) if settings.collisions == "sum" else 0
 
 

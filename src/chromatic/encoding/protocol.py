@@ -284,8 +284,13 @@ class Encoding(ABC):
         return np.ones(len(self.vocabulary)) if values is None else values[:, 0].astype(np.float64)
 
     @property
+    def smoothed(self) -> Floats | None:
+        """The smoothed rate or mean of each feature, where its measure is another; None: it is not told."""
+        return None
+
+    @property
     def observed(self) -> Floats | None:
-        """The measure of each feature before smoothing, NaN where unknown; None: it is not smoothed."""
+        """The rate of each feature before smoothing, NaN where unknown; None: nothing is smoothed."""
         return None
 
     @property

@@ -370,3 +370,21 @@ def _add_moments(rows, of_rows, coloring, out):  # type: ignore[no-untyped-def]
                 of_features[m, codes[i], f] += moments[m]
                 if new:
                     of_colors[m, color, f] += moments[m]
+
+
+def unsmoothed(rates: Floats, rows: Integers, prior: float, smoothing: float) -> Floats:
+    """Return the rates that `smoothed` was given, as far as they can be told; NaN where they cannot.
+
+    They can where the rates were estimated on all rows of each feature: then every rate stands for a whole
+    number of positives. With a part of the rows, by a split or as collisions were dropped, some do not.
+
+    >>> unsmoothed(np.array([0.375, 0.25]), np.array([3, 1]), prior=0.5, smoothing=1.0).round(3).tolist()
+    [0.333, 0.0]
+    """
+    positives = rates * (rows + smoothing) - smoothing * prior
+    whole = np.rint(positives)
+    exact = np.abs(positives - whole) <= 1e-6 + 1e-12 * rows
+    if exact.all() and ((whole >= 0) & (whole <= rows)).all():
+        return np.where(rows > 0, whole / np.maximum(rows, 1), np.nan)
+    # Nothing was smoothed; a feature that no row estimated has the prior.
+    return np.where(rates == prior, np.nan, rates) if smoothing == 0 else np.full(len(rates), np.nan)

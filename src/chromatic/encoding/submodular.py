@@ -27,7 +27,7 @@ from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
 from chromatic.encoding.naming import figure
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
-from chromatic.encoding.statistics import LabelCounts, LabelMoments, chosen_smoothing
+from chromatic.encoding.statistics import LabelCounts, LabelMoments, chosen_smoothing, unsmoothed
 from chromatic.parameters import Settings
 
 SUMMED = 32  # colors, where features of a row may share one: few are best, as each has more bins
@@ -208,24 +208,6 @@ class SubmodularEncoding(Encoding):
     def without_explanations(self) -> Self:
         book = replace(self.codebook, rates=np.empty(0))
         return replace(super().without_explanations(), codebook=book)
-
-
-def unsmoothed(rates: Floats, rows: Integers, prior: float, smoothing: float) -> Floats:
-    """Return the rates that `smoothed` was given, as far as they can be told; NaN where they cannot.
-
-    They can where the rates were estimated on all rows of each feature: then every rate stands for a whole
-    number of positives. With a part of the rows, by a split or as collisions were dropped, some do not.
-
-    >>> unsmoothed(np.array([0.375, 0.25]), np.array([3, 1]), prior=0.5, smoothing=1.0).round(3).tolist()
-    [0.333, 0.0]
-    """
-    positives = rates * (rows + smoothing) - smoothing * prior
-    whole = np.rint(positives)
-    exact = np.abs(positives - whole) <= 1e-6 + 1e-12 * rows
-    if exact.all() and ((whole >= 0) & (whole <= rows)).all():
-        return np.where(rows > 0, whole / np.maximum(rows, 1), np.nan)
-    # Nothing was smoothed; a feature that no row estimated has the prior.
-    return np.where(rates == prior, np.nan, rates) if smoothing == 0 else np.full(len(rates), np.nan)
 
 
 def _divergence(rates: Floats, prior: float) -> Floats:

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from chromatic.coloring import Coloring
-from chromatic.data.checked import CheckedArrays, finite
+from chromatic.data.checked import Arrays, CheckedArrays, finite, must
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.protocol import Floats, Task, Words
-from chromatic.encoding.statistics import LabelMoments, chosen_smoothing
+from chromatic.encoding.statistics import LabelMoments, chosen_smoothing, unsmoothed
 from chromatic.encoding.values import ValueEncoding
 
 
@@ -37,6 +37,8 @@ class TargetEncoding(ValueEncoding):
     )
 
     weight: float | None = None  # the pseudo-count of the mean; None: by the ratio of variances
+    of_null: Floats | None = None  # what values stand against, by color; None: an older file does not say
+    log_odds: bool = False  # whether values are differences of log-odds
 
     @classmethod
     def learn(cls, task: Task, statistic: LabelMoments) -> Self:
@@ -47,11 +49,13 @@ class TargetEncoding(ValueEncoding):
                 rows, sums = rows.astype(np.int64), sums.astype(np.int64)
             weight = chosen_smoothing(task.settings, sums, rows, task.mean)
         if weight == 0 and task.settings.leakage == "none":
+            of_null = np.zeros(task.coloring.n_colors)
             values = _means(task, statistic.totals(), weight)
         else:
             of_null = _null_means(task, statistic, weight)
             values = _values(task, statistic.totals(), of_null, weight)
-        return cls(task.vocabulary, task.coloring, values, task.mean, weight)
+        shared = task.vocabulary, task.coloring, values, task.mean
+        return cls(*shared, weight=weight, of_null=of_null, log_odds=task.binary and weight != 0)
 
     def by_fold(self, task: Task, statistic: LabelMoments) -> Tables:
         of_null = _null_means(task, statistic, self.weight)
@@ -65,8 +69,26 @@ class TargetEncoding(ValueEncoding):
     def smoothing(self) -> float | None:
         return self.weight
 
+    @property
+    def smoothed(self) -> Floats | None:
+        if self.of_null is None:
+            return None
+        of_null = self.of_null[self.coloring.colors]
+        if not self.log_odds:
+            return self.values + of_null
+        return np.asarray(1 / (1 + (1 - of_null) / of_null * np.exp(-self.values)))
+
+    @property
+    def observed(self) -> Floats | None:
+        if self.smoothed is None or self.weight is None:
+            return None
+        return unsmoothed(self.smoothed, self.vocabulary.counts, self.mean, self.weight)
+
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "smoothing": self.weight}
+        return {**super().facts(), "smoothing": self.weight, "log_odds": self.log_odds}
+
+    def arrays(self) -> Arrays:
+        return super().arrays() | ({} if self.of_null is None else {"of_null": self.of_null})
 
     @classmethod
     def of_file(
@@ -75,7 +97,14 @@ class TargetEncoding(ValueEncoding):
         weight = facts["smoothing"]
         finite(weight or 0.0, "the smoothing")
         encoding = super().of_file(vocabulary, coloring, facts, arrays)
-        return replace(encoding, weight=None if weight is None else float(weight))
+        of_null, log_odds = None, bool(facts.get("log_odds", False))
+        if "of_null" in arrays:  # older files have none
+            of_null = arrays.numbers("of_null", coloring.n_colors)
+            must(
+                not log_odds or bool(((of_null > 0) & (of_null < 1)).all()), "rates are not between 0 and 1"
+            )
+        weight = None if weight is None else float(weight)
+        return replace(encoding, weight=weight, of_null=of_null, log_odds=log_odds)
 
 
 def _values(

@@ -17,11 +17,11 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
 from chromatic.encoding.encoded import Encoded, Tables, joined
-from chromatic.encoding.linear import Linear, number_of_columns
+from chromatic.encoding.linear import MOST, Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.labels import classes_of
+from chromatic.fitting.labels import class_names, classes_of
 from chromatic.fitting.source import Source
 from chromatic.fitting.sources import LocalSource
 from chromatic.fitting.weights import Weights
@@ -63,8 +63,7 @@ class Learned:
         if len(self.parts) == 1:
             return self.parts[0].encoding
         assert self.classes is not None
-        names = [f"{one:g}" if isinstance(one, float) else str(one) for one in self.classes.tolist()]
-        return ClassesEncoding.of([part.encoding for part in self.parts], names)
+        return ClassesEncoding.of([part.encoding for part in self.parts], class_names(self.classes))
 
     def tables(self) -> Tables:
         """Return what features become in training rows."""
@@ -221,9 +220,13 @@ class Fitted:
 def _number_of_linear(
     kind: type[Encoding], settings: Settings, room: int, n_colors: int, n_classes: int
 ) -> int:
-    """Return how many linear columns each class has."""
-    own = int(kind.costs_columns(settings))
-    return number_of_columns(settings, room // n_classes, n_colors, own=own)
+    """Return how many linear columns each class has.
+
+    Where nobody asked for a number it is one of each of several classes: a learner gives every column a
+    weight for each class, and the sum over all colors tells most.
+    """
+    own, most = int(kind.costs_columns(settings)), MOST if n_classes == 1 else 1
+    return number_of_columns(settings, room // n_classes, n_colors, own=own, most=most)
 
 
 def coloring_request(

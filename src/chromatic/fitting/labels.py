@@ -62,6 +62,15 @@ def classes_of(classes: npt.NDArray[Any] | None) -> list[int | None]:
     return [None] if classes is None or len(classes) <= 2 else list(range(len(classes)))
 
 
+def class_names(classes: npt.NDArray[Any]) -> list[str]:
+    """Return what classes are called.
+
+    >>> class_names(np.array([0.0, 1.5])), class_names(np.array(["thai"]))
+    (['0', '1.5'], ['thai'])
+    """
+    return [f"{one:g}" if isinstance(one, float) else str(one) for one in classes.tolist()]
+
+
 @dataclass(frozen=True)
 class LabelFacts:
     """What one look over the labels of all rows tells."""

@@ -58,7 +58,7 @@ def run(out: str, threads: int, say: Callable[[str], None]) -> None:
         f"{n_features:,} features in all.\n"
         "Does a package have 50 downloads a month? Logistic regression, its penalty chosen on held-out\n"
         f"rows, measured on {len(split.y_test):,} other names (knowing only that {split.y.mean():.0%} do: "
-        f"log loss {split.base_log_loss:.4f}).\n"
+        f"log loss {split.base_loss:.4f}).\n"
     )
     say(f"{'columns made by':<30}{'budget':>8}{'columns':>10}{'log loss':>10}{'AUC':>8}{'seconds':>9}")
     results = []
@@ -87,7 +87,7 @@ def run(out: str, threads: int, say: Callable[[str], None]) -> None:
         say(f"  column {column}: {about['rows']:,} rows, {about['rate']:.0%} popular: {names}, ...")
     written = write_report(split, encoding, out, threads)
     try:
-        written += draw(results, encoding, split.base_log_loss, out)
+        written += draw(results, encoding, split.base_loss, out)
     except InputError as error:
         say(f"\nNo figures: {error}")
     say("\nWritten, the report to be opened in a browser:\n" + "\n".join(f"    {path}" for path in written))

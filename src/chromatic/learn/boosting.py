@@ -9,16 +9,28 @@ import numpy.typing as npt
 
 from chromatic._extras import optional
 from chromatic.encoding.encoded import Encoded
+from chromatic.learn.targets import BINARY, Target
+
+OBJECTIVES = {
+    "binary": {"objective": "binary"},
+    "classes": {"objective": "multiclass"},
+    "numbers": {"objective": "regression"},
+}
 
 
 class LightGBM:
-    """100 trees of 31 leaves on columns; codes are categorical features.
+    """100 trees of 31 leaves on columns, as many for each of several classes; codes are categories.
 
     On all features uncompressed it bundles exclusive ones itself, which is how it colors.
     """
 
-    def __init__(self, categorical: bool = False, threads: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self, categorical: bool = False, threads: int = 1, seed: int = 0, target: Target = BINARY
+    ) -> None:
         self.categorical, self.threads, self.seed = categorical, threads, seed
+        self.objective: dict[str, Any] = OBJECTIVES[target.kind]
+        if target.n_parts > 1:
+            self.objective = self.objective | {"num_class": target.n_classes}
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> LightGBM:
         lightgbm = optional("lightgbm")
@@ -26,7 +38,7 @@ class LightGBM:
         codes = list(range(columns.n_sparse_columns)) if self.categorical else []
         data = lightgbm.Dataset(x, np.asarray(y, np.float32), categorical_feature=codes, free_raw_data=True)
         parameters = {
-            "objective": "binary",
+            **self.objective,
             "deterministic": True,
             "force_row_wise": True,
             "num_threads": self.threads,
@@ -38,7 +50,7 @@ class LightGBM:
         return self
 
     def predict(self, columns: Encoded) -> npt.NDArray[np.float64]:
-        """The probability of the label 1 of each row."""
+        """The probability of the label 1 of each row, those of several classes, or the number."""
         return np.asarray(self.model.predict(_matrix(columns), num_threads=self.threads))
 
 

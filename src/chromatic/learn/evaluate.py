@@ -24,9 +24,10 @@ from chromatic.errors import InputError
 from chromatic.learn.boosting import LightGBM
 from chromatic.learn.encoders import ALIASES, VALIDATIONS, WITHOUT_BUDGET, canonical, encode_pair
 from chromatic.learn.inputs import Layout
-from chromatic.learn.linear import Logistic, VowpalWabbit, choose_strength
+from chromatic.learn.linear import VowpalWabbit, choose_strength, linear_learner
 from chromatic.learn.results import Results
 from chromatic.learn.splits import AnySplit, Pair, Split, StreamedPair
+from chromatic.learn.targets import BINARY, Target
 from chromatic.registry import ENCODINGS, encoding_class
 
 NETWORKS = {"lr-net": "lr", "fm": "fm", "nfm": "nfm", "deepfm": "deepfm", "wd": "wd"}  # architectures
@@ -34,18 +35,16 @@ LEARNERS = ("vw", "lr", *NETWORKS, "lightgbm")
 CHOOSE = ("lr",)  # learners with something to choose
 ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
 STREAM = ("vw",)  # learners that need not hold their rows
-ISOLATED_FROM = 100_000  # rows to train on: fewer cannot fill the memory, and a process costs seconds
-FIGURES = {
-    "columns": int,
-    "parameters": int,
-    "log_loss": float,
-    "train_log_loss": float,
-    "auc": float,
-    "accuracy": float,
-    "encode_seconds": float,
-    "train_seconds": float,
-    "peak_mb": float,
-}
+OF_ANY_LABELS = ("lr", "lightgbm")  # learners of several classes and of numbers too
+
+
+def figures_of(target: Target) -> dict[str, type]:
+    """Return the figures of a cell, in order, and their types."""
+    seconds = ("encode_seconds", "train_seconds", "peak_mb")
+    return {"columns": int, "parameters": int} | dict.fromkeys((*target.figures, *seconds), float)
+
+
+FIGURES = figures_of(BINARY)
 
 Result = dict[str, Any]
 
@@ -98,12 +97,13 @@ def evaluate(
     if {*learners} & {*NETWORKS}:
         networks.check()
     data = split.fingerprint
-    results = Results(out, _schema(), upgrade=_named)
+    results = Results(out, _schema(split.target), upgrade=_named)
     held_out = cache(lambda: split.within(validation, seed))  # the same for all cells
     for encoder, word in given.items():
         for budget in dict.fromkeys(budgets) if encoder not in WITHOUT_BUDGET else [None]:
             make = partial(encode_pair, encoder=encoder, budget=budget or 0, threads=threads, seed=seed)
             lazy = _LazyPair(split, held_out, make)
+            run_cell = partial(_run_cell, split.target, lazy=lazy, threads=threads, networks=networks)
             for learner in dict.fromkeys(learners):
                 cell = {
                     "encoder": encoder,
@@ -113,16 +113,18 @@ def evaluate(
                     "validation": validation,
                     "data": data,
                 }
-                run = partial(_run_cell, cell, lazy, threads, networks, isolated=isolated)
-                done = results.done(cell) or results.put(cell, [run()])
+                done = results.done(cell) or results.put(cell, [run_cell(cell, isolated=isolated)])
                 yield from (result | {"encoder": word} for result in done)
 
 
-def why_not(encoder: str, learner: str) -> str | None:
+def why_not(encoder: str, learner: str, target: Target = BINARY) -> str | None:
     """What is wrong with a pair, and what to take instead; None where it makes sense.
 
     >>> why_not("submodular", "vw")
     """
+    if target.refused is not None and learner not in OF_ANY_LABELS:
+        others = " or ".join(OF_ANY_LABELS)
+        return f"{learner} does not learn {target.refused} here; take {others}"
     name = canonical(encoder)
     gives_levels = name in ENCODINGS and encoding_class(name).gives_levels
     if gives_levels and learner in ("vw", "lr"):
@@ -160,10 +162,12 @@ class _LazyPair:
         return self.pair, self.seconds
 
 
-def _run_cell(cell: Result, lazy: _LazyPair, threads: int, networks: Networks, *, isolated: bool) -> Result:
-    figures: Result = dict.fromkeys(FIGURES)
+def _run_cell(
+    target: Target, cell: Result, *, lazy: _LazyPair, threads: int, networks: Networks, isolated: bool
+) -> Result:
+    figures: Result = dict.fromkeys(figures_of(target))
     try:
-        refused = why_not(cell["encoder"], cell["learner"])
+        refused = why_not(cell["encoder"], cell["learner"], target)
         if refused is not None:
             raise InputError(refused)
         pair, seconds = lazy.get()
@@ -203,34 +207,18 @@ def measure(
     networks: Networks = ON_CPU,
 ) -> Result:
     """Train a learner on a pair, and tell how well it does; it chooses on `within` what it has to."""
-    from sklearn.metrics import accuracy_score, roc_auc_score
-
     start = time.perf_counter()
     made = _learner(learner, pair, within, seed=seed, threads=threads, networks=networks)
     made.fit(pair.train, pair.y)
     seconds = time.perf_counter() - start
-    probabilities = made.predict(pair.test)
-    both = len(np.unique(pair.y_test)) == 2
+    target = pair.target
     return {
         "parameters": made.n_parameters,
-        "log_loss": _log_loss(pair.y_test, probabilities),
-        "train_log_loss": _log_loss(pair.y, made.predict(pair.train)),
-        "auc": float(roc_auc_score(pair.y_test, probabilities)) if both else None,
-        "accuracy": float(accuracy_score(pair.y_test, probabilities > 0.5)),
+        **target.measured(pair.y_test, made.predict(pair.test)),
+        f"train_{target.loss_key}": target.loss(pair.y, made.predict(pair.train)),
         "train_seconds": seconds,
         "peak_mb": peak_memory() / 2**20,
     }
-
-
-def _log_loss(y: npt.NDArray[np.float64], probabilities: npt.NDArray[np.float64]) -> float:
-    """Return the log loss of labels of 0 and 1 as scikit-learn has it, without its copies.
-
-    >>> round(_log_loss(np.array([1.0, 0.0]), np.array([0.5, 1.0])), 4)
-    18.3684
-    """
-    of_label = np.where(y == 1, probabilities, 1 - probabilities)
-    np.clip(of_label, np.finfo(np.float64).eps, 1 - np.finfo(np.float64).eps, out=of_label)
-    return float(-np.log(of_label, out=of_label).mean())
 
 
 class Learner(Protocol):
@@ -239,10 +227,10 @@ class Learner(Protocol):
     n_parameters: int
 
     def fit(self, columns: Any, y: npt.NDArray[Any]) -> Any:
-        """Train on rows and labels of 0 and 1."""
+        """Train on rows and their labels."""
 
     def predict(self, columns: Any) -> npt.NDArray[np.float64]:
-        """The probability of the label 1 of each row."""
+        """The probability of the label 1 of each row, of each of several classes, or the number."""
 
 
 class _NetworkLearner:
@@ -286,11 +274,12 @@ def _learner(
     assert isinstance(pair, Pair), f"{name} holds all rows"
     if name == "lightgbm":
         optional("lightgbm")
-        return LightGBM(pair.field_dims is not None, threads, seed)
+        return LightGBM(pair.field_dims is not None, threads, seed, pair.target)
     if name == "lr":
         if within is None:
-            return Logistic()
-        return Logistic(choose_strength(within.train, within.y, within.test, within.y_test))
+            return linear_learner(pair.target)
+        parts = within.train, within.y, within.test, within.y_test
+        return linear_learner(pair.target, choose_strength(*parts, within.target))
     optional("torch")
     if networks.device == "cpu":
         _check_memory(name, pair)
@@ -323,7 +312,7 @@ def _named(result: Result) -> Result:
     return result | {"encoder": ALIASES.get(result["encoder"], result["encoder"])}
 
 
-def _schema() -> Any:
+def _schema(target: Target) -> Any:
     import pyarrow as pa
 
     kinds = {str: pa.string(), int: pa.int64(), float: pa.float64()}
@@ -331,7 +320,7 @@ def _schema() -> Any:
         "encoder": str,
         "learner": str,
         "budget": int,
-        **FIGURES,
+        **figures_of(target),
         "error": str,
         "seed": int,
         "validation": str,

@@ -1,4 +1,4 @@
-"""Linear learners: one pass of Vowpal Wabbit, and scikit-learn's logistic regression."""
+"""Linear learners: one pass of Vowpal Wabbit, and scikit-learn's logistic and ridge regression."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from chromatic.data.writers import write_text
 from chromatic.encoding.encoded import Encoded
 from chromatic.learn.inputs import scales_of
 from chromatic.learn.splits import Streamed
+from chromatic.learn.targets import BINARY, Target
 
 Floats = npt.NDArray[np.float64]
 
@@ -85,13 +86,13 @@ def _run(arguments: list[str]) -> None:
 
 
 class Logistic:
-    """Logistic regression of scikit-learn, with C as the inverse of the penalty.
+    """Logistic regression of scikit-learn, multinomial for several classes, with C as the inverse penalty.
 
     Another fit begins with the weights of the one before.
     """
 
-    def __init__(self, strength: float = 1.0) -> None:
-        self.strength = strength
+    def __init__(self, strength: float = 1.0, target: Target = BINARY) -> None:
+        self.strength, self.target = strength, target
         self.learner: Any = None
 
     def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Logistic:
@@ -100,41 +101,76 @@ class Logistic:
         self.scales = scales_of(columns.dense)
         if self.learner is None:
             self.learner = LogisticRegression(**SOLVER)
-        self.learner.set_params(C=self.strength).fit(self._matrix(columns), y)
+        self.learner.set_params(C=self.strength).fit(_scaled(columns, self.scales), y)
+        self.n_parameters = int(self.learner.coef_.size + self.learner.intercept_.size)
+        return self
+
+    def predict(self, columns: Encoded) -> Floats:
+        """The probability of the label 1 of each row or, of several classes, of each of them."""
+        probabilities: Floats = self.learner.predict_proba(_scaled(columns, self.scales))
+        if self.target.n_parts == 1:
+            return probabilities[:, 1]
+        of_each = np.zeros((columns.n_rows, self.target.n_classes))
+        of_each[:, self.learner.classes_.astype(np.int64)] = probabilities
+        return of_each
+
+
+class Ridge:
+    """Ridge regression of scikit-learn on labels in units of their deviation; C is the inverse penalty."""
+
+    def __init__(self, strength: float = 1.0) -> None:
+        self.strength = strength
+
+    def fit(self, columns: Encoded, y: npt.NDArray[Any]) -> Ridge:
+        from sklearn.linear_model import Ridge as Learner
+
+        self.scales, self.unit = scales_of(columns.dense), float(y.std()) or 1.0
+        self.learner = Learner(1 / self.strength, solver="sparse_cg", tol=1e-6)
+        self.learner.fit(_scaled(columns, self.scales), y / self.unit)
         self.n_parameters = columns.n_columns + 1
         return self
 
     def predict(self, columns: Encoded) -> Floats:
-        """The probability of the label 1 of each row."""
-        probabilities: Floats = self.learner.predict_proba(self._matrix(columns))[:, 1]
-        return probabilities
+        """The label of each row."""
+        return np.asarray(self.unit * self.learner.predict(_scaled(columns, self.scales)))
 
-    def _matrix(self, columns: Encoded) -> Any:
-        return replace(columns, dense=columns.dense / self.scales).to_csr()
+
+def _scaled(columns: Encoded, scales: npt.NDArray[Any]) -> Any:
+    return replace(columns, dense=columns.dense / scales).to_csr()
+
+
+def linear_learner(target: Target, strength: float = 1.0) -> Logistic | Ridge:
+    """Return the linear learner that suits what is predicted."""
+    return Logistic(strength, target) if target.n_classes else Ridge(strength)
 
 
 def choose_strength(
-    train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
+    train: Encoded,
+    y: npt.NDArray[Any],
+    held_out: Encoded,
+    y_held_out: npt.NDArray[Any],
+    target: Target = BINARY,
 ) -> float:
-    """Return the C under which the labels of held-out rows are likeliest."""
-    losses = losses_by_strength(train, y, held_out, y_held_out)
+    """Return the C under which the labels of held-out rows are predicted best."""
+    losses = losses_by_strength(train, y, held_out, y_held_out, target)
     return min(losses, key=losses.__getitem__)
 
 
 def losses_by_strength(
-    train: Encoded, y: npt.NDArray[Any], held_out: Encoded, y_held_out: npt.NDArray[Any]
+    train: Encoded,
+    y: npt.NDArray[Any],
+    held_out: Encoded,
+    y_held_out: npt.NDArray[Any],
+    target: Target = BINARY,
 ) -> dict[float, float]:
-    """Return the log loss on held-out rows under each C, the strongest penalty first.
+    """Return the loss on held-out rows under each C, the strongest penalty first.
 
     The first C that is worse than the one before ends the search.
     """
-    from sklearn.metrics import log_loss
-
-    learner, losses, least = Logistic(), {}, math.inf
+    learner, losses, least = linear_learner(target), {}, math.inf
     for strength in STRENGTHS:
         learner.strength = strength
-        predicted = learner.fit(train, y).predict(held_out)
-        losses[strength] = float(log_loss(y_held_out, predicted, labels=[0, 1]))
+        losses[strength] = target.loss(y_held_out, learner.fit(train, y).predict(held_out))
         if losses[strength] > least:
             break
         least = losses[strength]

@@ -15,23 +15,25 @@ from chromatic.learn.splits import AnySplit, Pair, Split
 
 def encode_by_target_encoder(split: AnySplit[Any], seed: int = 0) -> Pair:
     """Encode each column of text of a table by scikit-learn's TargetEncoder; numbers stay as they are."""
-    from sklearn.model_selection import StratifiedKFold
+    from sklearn.model_selection import KFold, StratifiedKFold
     from sklearn.preprocessing import TargetEncoder
 
     if not isinstance(split, Split):
         raise InputError("scikit-learn's TargetEncoder holds all rows; expected no limit of memory")
     train, test = categories(split.train_batches), categories(split.test_batches)
-    columns = np.empty(train.shape)
+    encoder, target = TargetEncoder(target_type=split.target.peers_type), split.target
+    columns = np.empty((len(train), train.shape[1] * target.n_parts))
     # As its fit_transform does, whose parameter for the seed is another in every second version.
-    for others, fold in StratifiedKFold(5, shuffle=True, random_state=seed).split(train, split.y):
-        encoder = TargetEncoder(target_type="binary").fit(train[others], split.y[others])
-        columns[fold] = encoder.transform(train[fold])
-    of_test = TargetEncoder(target_type="binary").fit(train, split.y).transform(test)
+    by = StratifiedKFold if target.n_classes else KFold
+    for others, fold in by(5, shuffle=True, random_state=seed).split(train, split.y):
+        columns[fold] = encoder.fit(train[others], split.y[others]).transform(train[fold])
+    of_test = encoder.fit(train, split.y).transform(test)
     return Pair(
         _dense_columns(columns, split.train_batches),
         split.y,
         _dense_columns(of_test, split.test_batches),
         split.y_test,
+        target=target,
     )
 
 

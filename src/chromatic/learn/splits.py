@@ -23,8 +23,8 @@ from chromatic.data.stored import StoredDataset, StoredRows, code, learn_stored
 from chromatic.data.vocabulary import learn
 from chromatic.encoding.encoded import Encoded, joined
 from chromatic.errors import InputError
-from chromatic.fitting import LocalSource, fit
-from chromatic.fitting.labels import as_numbers
+from chromatic.fitting import Fitted, LocalSource, fit
+from chromatic.learn.targets import BINARY, Target, labels_of
 from chromatic.parameters import DEFAULTS, Settings
 from chromatic.registry import encoding_class
 
@@ -74,6 +74,7 @@ class Pair:
     test: Encoded
     y_test: Floats
     field_dims: npt.NDArray[np.int64] | None = None  # of levels
+    target: Target = BINARY
 
     def each(self, change: Callable[[Encoded], Encoded]) -> Self:
         """The same with other columns, which a function makes of those of any rows."""
@@ -93,6 +94,7 @@ class StreamedPair:
     test: Streamed
     y_test: Floats
     field_dims: npt.NDArray[np.int64] | None = None
+    target: Target = BINARY
 
     def each(self, change: Callable[[Encoded], Encoded]) -> Self:
         """The same with other columns, which a function makes of those of any rows."""
@@ -100,7 +102,8 @@ class StreamedPair:
 
     def loaded(self) -> Pair:
         """All of it in memory, where it fits."""
-        return Pair(self.train.load(), self.y, self.test.load(), self.y_test, self.field_dims)
+        loaded = self.train.load(), self.y, self.test.load(), self.y_test
+        return Pair(*loaded, field_dims=self.field_dims, target=self.target)
 
 
 AnyPair = TypeVar("AnyPair", Pair, StreamedPair)
@@ -108,8 +111,9 @@ AnyPair = TypeVar("AnyPair", Pair, StreamedPair)
 
 @dataclass(frozen=True)
 class AnySplit(ABC, Generic[AnyPair]):
-    """Training and test rows for all encoders; labels are 0 and 1."""
+    """Training and test rows for all encoders; labels are 0 and 1, numbers of classes, or numbers."""
 
+    target: Target
     y: Floats
     y_test: Floats
     limits: dict[str, Any]  # the dense_threshold and min_count of the vocabulary
@@ -142,7 +146,8 @@ class AnySplit(ABC, Generic[AnyPair]):
     def with_room(self, budget: int) -> Self:
         """Return the split with dense columns that leave room in a budget for others."""
         data, min_count = self.train, self.limits.get("min_count", DEFAULTS.min_count)
-        chosen = chosen_for(data.vocabulary, data.rows, [self.y], budget=budget, min_count=min_count)
+        labels = self.target.each(self.y)
+        chosen = chosen_for(data.vocabulary, data.rows, labels, budget=budget, min_count=min_count)
         if chosen is None:
             return self
         rows: Any = chosen.recode(data.rows)
@@ -155,6 +160,11 @@ class AnySplit(ABC, Generic[AnyPair]):
         uses_labels = encoding_class(settings.encoding).statistic is not None
         return split.with_room(settings.budget) if uses_labels else split
 
+    def _fit(self, train: Dataset | StoredDataset, settings: Settings, threads: int) -> Fitted:
+        """Fit an encoding to the training rows, whose labels are of a kind that is known."""
+        kind: Any = self.target.kind
+        return fit(LocalSource(train, self.y, threads=threads), replace(settings, target_type=kind))
+
     def within(self, validation: str, seed: int = 0) -> Split:
         """The training rows split again: a fifth of them, at random or the last, are the test rows.
 
@@ -162,7 +172,7 @@ class AnySplit(ABC, Generic[AnyPair]):
         """
         held = held_out(len(self.y), validation, seed)
         train, test = parted(self.loaded_batches(), held)
-        return Split.of(train, test, self.limits, self.threads)
+        return Split.of(train, test, self.limits, self.threads, target_type=self.target.kind)
 
     @property
     def fingerprint(self) -> str:
@@ -177,10 +187,9 @@ class AnySplit(ABC, Generic[AnyPair]):
         return digest.hexdigest()
 
     @property
-    def base_log_loss(self) -> float:
-        """The log loss on test rows of a model that knows the rate of the training rows alone."""
-        rate = self.y.mean()
-        return float(-np.mean(np.where(self.y_test == 1, np.log(rate), np.log1p(-rate))))
+    def base_loss(self) -> float:
+        """The loss on test rows of a model that knows the labels of the training rows alone."""
+        return self.target.loss(self.y_test, np.repeat(self.target.base(self.y), len(self.y_test), axis=0))
 
 
 @dataclass(frozen=True)
@@ -201,24 +210,32 @@ class Split(AnySplit[Pair]):
         *,
         dense_threshold: float = DEFAULTS.dense_threshold,
         min_count: int = DEFAULTS.min_count,
+        target_type: str = DEFAULTS.target_type,
     ) -> Split:
         """Read two data sets, the second by the vocabulary of the first."""
         reader = Reader() if reader is None else reader
         limits = {"dense_threshold": dense_threshold, "min_count": min_count}
         batches = reader.batches(train)
-        return cls.of(batches, reader.like(batches).batches(test), limits, reader.threads)
+        others = reader.like(batches).batches(test)
+        return cls.of(batches, others, limits, reader.threads, target_type=target_type)
 
     @classmethod
-    def of(cls, train: list[Batch], test: list[Batch], limits: dict[str, Any], threads: int) -> Split:
+    def of(
+        cls,
+        train: list[Batch],
+        test: list[Batch],
+        limits: dict[str, Any],
+        threads: int,
+        *,
+        target_type: str = DEFAULTS.target_type,
+    ) -> Split:
         """Code two data sets by the vocabulary of the first."""
         # Coding uses the memory of the batches that it is given; hashing needs them as they came.
         copies = ([replace(batch, ids=batch.ids.copy()) for batch in part] for part in (train, test))
         vocabulary, rows = learn(next(copies), **limits, threads=threads)
         coded = vocabulary.encode(next(copies), threads)
-        y, y_test = _labels(rows.labels, coded.labels)
         return cls(
-            y,
-            y_test,
+            *_labels(rows.labels, coded.labels, target_type),
             limits,
             threads,
             train=Dataset(rows, vocabulary),
@@ -235,20 +252,24 @@ class Split(AnySplit[Pair]):
         if self.limits.get("keep_fields") or not _have_fields(self.train_batches[0].schema):
             return self
         limits = self.limits | {"keep_fields": True}
-        return Split.of(self.train_batches, self.test_batches, limits, self.threads)
+        both = self.train_batches, self.test_batches
+        return Split.of(*both, limits, self.threads, target_type=self.target.kind)
 
     def fitted(self, settings: Settings, threads: int = 1) -> Pair:
         split = self._for(settings)
-        fitted = fit(LocalSource(split.train, self.y, threads=threads), settings)
+        fitted = self._fit(split.train, settings, threads)
         rows, encoding = fitted.training_rows, fitted.encoding
-        test = encoding.encode(split.test, threads)
-        return Pair(fitted.training.take(rows), self.y[rows], test, self.y_test, encoding.field_dims)
+        columns = fitted.training.take(rows), self.y[rows], encoding.encode(split.test, threads)
+        return Pair(*columns, self.y_test, field_dims=encoding.field_dims, target=self.target)
 
     def by_rows(self, encode: Callable[[Rows], Encoded]) -> Pair:
-        return Pair(encode(self.train.rows), self.y, encode(self.test), self.y_test)
+        return self._pair(encode(self.train.rows), encode(self.test))
 
     def by_batches(self, encode: Callable[[list[Batch]], Encoded]) -> Pair:
-        return Pair(encode(self.train_batches), self.y, encode(self.test_batches), self.y_test)
+        return self._pair(encode(self.train_batches), encode(self.test_batches))
+
+    def _pair(self, train: Encoded, test: Encoded) -> Pair:
+        return Pair(train, self.y, test, self.y_test, target=self.target)
 
 
 @dataclass(frozen=True)
@@ -269,14 +290,14 @@ class StoredSplit(AnySplit[StreamedPair]):
         limits: dict[str, Any],
         threads: int,
         memory: MemoryLimit,
+        *,
+        target_type: str = DEFAULTS.target_type,
     ) -> StoredSplit:
         """Code two data sets by the vocabulary of the first."""
         data = learn_stored(train, memory, **limits, threads=threads)
         coded = code(test, data.vocabulary, memory, threads, name="test rows")
-        y, y_test = _labels(data.rows.labels, coded.labels)
         return cls(
-            y,
-            y_test,
+            *_labels(data.rows.labels, coded.labels, target_type),
             limits,
             threads,
             train=data,
@@ -291,7 +312,8 @@ class StoredSplit(AnySplit[StreamedPair]):
         if self.limits.get("keep_fields") or not _have_fields(self.train_batches.schema):
             return self
         limits = self.limits | {"keep_fields": True}
-        return StoredSplit.of(self.train_batches, self.test_batches, limits, self.threads, self.memory)
+        both, kind = (self.train_batches, self.test_batches), self.target.kind
+        return StoredSplit.of(*both, limits, self.threads, self.memory, target_type=kind)
 
     def loaded_batches(self) -> list[Batch]:
         needed = 24 * self.train_batches.blocks.total("entries")  # the rows, their parts, and these coded
@@ -300,7 +322,7 @@ class StoredSplit(AnySplit[StreamedPair]):
 
     def fitted(self, settings: Settings, threads: int = 1) -> StreamedPair:
         split = self._for(settings)
-        fitted = fit(LocalSource(split.train, self.y, threads=threads), settings)
+        fitted = self._fit(split.train, settings, threads)
         y = self.y if fitted.trains is None else self.y[fitted.trains]
 
         def train() -> Iterator[Encoded]:
@@ -329,7 +351,7 @@ class StoredSplit(AnySplit[StreamedPair]):
         sides = (
             Streamed(pieces, len(y), self.memory) for pieces, y in ((train, self.y), (test, self.y_test))
         )
-        return StreamedPair(next(sides), self.y, next(sides), self.y_test)
+        return StreamedPair(next(sides), self.y, next(sides), self.y_test, target=self.target)
 
 
 def _have_fields(schema: Schema | None) -> bool:
@@ -358,16 +380,8 @@ def _rows_of(stored: StoredRows) -> Iterator[Rows]:
     return (rows for _, rows in stored.pieces())
 
 
-def _labels(train: Any, test: Any) -> tuple[Floats, Floats]:
+def _labels(train: Any, test: Any, target_type: str) -> tuple[Target, Floats, Floats]:
     if train is None or test is None:
         where = "training" if train is None else "test"
-        raise InputError(f"the {where} rows have no labels; expected labels of two kinds in both sets")
-    kinds = np.unique(train)
-    if len(kinds) != 2:
-        raise InputError(f"the training rows have labels of {len(kinds)} kinds; expected two")
-    if not np.isin(test, kinds).all():
-        other = float(test[~np.isin(test, kinds)][0])
-        raise InputError(
-            f"a test row has the label {other:g}; expected {kinds[0]:g} or {kinds[1]:g}, as in training"
-        )
-    return as_numbers(train), np.asarray(test == kinds[1], np.float64)
+        raise InputError(f"the {where} rows have no labels; expected labels in both sets")
+    return labels_of(train, test, target_type)

@@ -1,4 +1,4 @@
-"""A choice of settings on held-out rows: some are tried one after the other, each by logistic regression.
+"""A choice of settings on held-out rows: some are tried one after the other, each by a linear learner.
 
 The search goes parameter by parameter from the settings that were given: the other values of one are
 tried with the best of those before it. The encoder that is judged does not know the held-out rows.
@@ -22,13 +22,15 @@ from chromatic.data.batch import Batch, have_labels
 from chromatic.data.vocabulary import limits_of
 from chromatic.encoder import ChromaticEncoder
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.price import price_of_column
 from chromatic.errors import InputError, InputWarning
 from chromatic.fitting.fit import coloring_request
-from chromatic.fitting.labels import as_numbers
+from chromatic.fitting.labels import checked
 from chromatic.learn.encoders import VALIDATIONS
 from chromatic.learn.evaluate import why_not
 from chromatic.learn.linear import losses_by_strength
 from chromatic.learn.splits import Split, held_out, parted
+from chromatic.learn.targets import kind_of
 from chromatic.parameters import DEFAULTS, ORDERED, Settings
 from chromatic.registry import encoding_class
 
@@ -44,12 +46,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings, and what logistic regression on their columns loses on held-out rows."""
+    """Settings, and what a linear learner on their columns loses on held-out rows.
+
+    It is logistic regression and its log loss or, where labels are numbers, ridge regression and its RMSE.
+    """
 
     settings: Settings
     changed: dict[str, Any]  # what differs from the settings that were given
     seconds: float
-    log_loss: float | None = None  # to six digits; None: the settings cannot be fitted
+    loss: float | None = None  # to six digits; None: the settings cannot be fitted
     columns: int | None = None
     strength: float | None = None  # the C of the regression; None: there are no columns
     error: str | None = None
@@ -57,9 +62,9 @@ class Trial:
     @property
     def rank(self) -> tuple[float, int]:
         """What the best has the least of: loss, then columns; among equals the first that was tried."""
-        if self.log_loss is None or self.columns is None:
+        if self.loss is None or self.columns is None:
             return np.inf, 0
-        return self.log_loss, self.columns
+        return self.loss, self.columns
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,17 @@ class Tuner:
         train: list[Batch],
         validation: str | list[Batch],
         settings: Settings,
+        target_type: str | None = None,
     ) -> Tuner:
-        """Hold rows out of the training rows, or take others; the batches stay as they are."""
+        """Hold rows out of the training rows, or take others; the batches stay as they are.
+
+        A `target_type` tells more than the settings do, where labels that came apart are known better.
+        """
         refused = why_not(settings.encoding, "lr")
         if refused is not None:
             raise InputError(refused)
         labels = _labels_of(train, "the training rows")
+        kind = kind_of(labels, target_type or settings.target_type, "the label of training rows")
         n_rows, threads = len(labels), thread_count(settings.threads)
         if isinstance(validation, str):
             if n_rows < FEWEST:
@@ -97,18 +107,18 @@ class Tuner:
         else:
             left, others = list(train), validation
             _labels_of(others, "the rows for validation")
-        limits = limits_of(settings)
-        split = Split.of(left, others, limits | {"distinct_values": settings.values == "distinct"}, threads)
+        limits = limits_of(settings) | {"distinct_values": settings.values == "distinct"}
+        split = Split.of(left, others, limits, threads, target_type=kind)
         rows = replace(split.train.rows, elided_values=0)  # the fit to all rows tells of them, once
         return cls(replace(split, train=replace(split.train, rows=rows)), settings, n_rows, threads)
 
     @property
     def plan(self) -> list[tuple[str, list[Any]]]:
         """The parameters that are tried, in order, each with other values; what a user set stays."""
-        given = self.given
+        given, target = self.given, self.split.target
         kind, vocabulary = encoding_class(given.encoding), self.split.train.vocabulary
-        palette = coloring_request(kind, vocabulary, given).palette
-        dear = float(round(DEAR * 0.5 * np.log(self.n_rows)))
+        palette = coloring_request(kind, vocabulary, given, target.n_parts).palette
+        dear = float(round(DEAR * price_of_column(self.n_rows, target.n_parts)))
         tried: dict[str, list[Any]] = {
             "linear": [0] if given.collisions == "sum" else [],
             "max_colors": [n for n in PALETTES if n != palette] if given.coloring in ORDERED else [],
@@ -146,9 +156,10 @@ class Tuner:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", InputWarning)  # the fit to all rows tells what matters
                 pair = self.split.fitted(settings, self.threads)
-            columns, loss = pair.train.n_columns, self.split.base_log_loss
+            columns, loss = pair.train.n_columns, self.split.base_loss
             if columns:
-                losses = losses_by_strength(*_some(pair.train, pair.y), *_some(pair.test, pair.y_test))
+                parts = (*_some(pair.train, pair.y), *_some(pair.test, pair.y_test))
+                losses = losses_by_strength(*parts, pair.target)
                 strength = min(losses, key=losses.__getitem__)
                 loss = losses[strength]
         except InputError as refused:
@@ -157,7 +168,7 @@ class Tuner:
             settings,
             changed,
             time.perf_counter() - start,
-            log_loss=None if loss is None else round(loss, 6),
+            loss=None if loss is None else round(loss, 6),
             columns=columns,
             strength=strength,
             error=error,
@@ -172,16 +183,18 @@ class Tuner:
             "rows_learned": min(n_left, MOST_JUDGED),
             "held_out": n_held_out,
             "held_out_judged": min(n_held_out, MOST_JUDGED),
-            "base_log_loss": round(self.split.base_log_loss, 6),
+            f"base_{self.split.target.loss_key}": round(self.split.base_loss, 6),
         }
 
     @property
     def sentence(self) -> str:
         """The figures in words."""
         left, learned, held_out, judged, base = self.figures.values()
+        target = self.split.target
+        learner = "logistic regression" if target.n_classes else "ridge regression"
         return (
-            f"logistic regression learns from {learned:,} of {left:,} rows and is judged on {judged:,} of "
-            f"{held_out:,} held-out rows; the base rate's log loss is {base:.5f}"
+            f"{learner} learns from {learned:,} of {left:,} rows and is judged on {judged:,} of "
+            f"{held_out:,} held-out rows; {target.base_name} is {base:.5f}"
         )
 
 
@@ -205,7 +218,7 @@ def _some(columns: Encoded, y: Floats) -> tuple[Encoded, Floats]:
 def _labels_of(batches: list[Batch], where: str) -> Floats:
     if not have_labels(batches):
         raise InputError(
-            f"{where} have no labels; expected labels of two kinds, or the name of their column"
+            f"{where} have no labels; expected labels of two kinds at least, or the name of their column"
         )
     labels = np.concatenate([batch.labels for batch in batches if batch.labels is not None])
     _check_kinds(labels, where)
@@ -213,10 +226,8 @@ def _labels_of(batches: list[Batch], where: str) -> Floats:
 
 
 def _check_kinds(labels: Floats, where: str) -> None:
-    kinds = len(np.unique(labels))
-    if kinds != 2:
-        word = "one kind" if kinds == 1 else f"{kinds:,} kinds"
-        raise InputError(f"{where} have labels of {word}; expected two kinds of labels")
+    if len(np.unique(labels)) == 1:
+        raise InputError(f"{where} have labels of one kind; expected two kinds of labels")
 
 
 @dataclass(frozen=True)
@@ -247,7 +258,7 @@ def tune(encoder: ChromaticEncoder, X: Any, y: Any = None, *, validation: Any = 
     X : sparse matrix, list of rows, table or path
         The training rows, as `ChromaticEncoder.fit` takes them.
     y : array-like of shape (n_rows,), default=None
-        The labels, of two kinds, where they do not come with X.
+        The labels, where they do not come with X: of two kinds, of several classes, or numbers.
     validation : {"random", "last"} or tuple of X and y, default="random"
         The rows that judge: a random fifth of the training rows, the last fifth, or other rows, later
         ones for example. Their y is None where labels come with the rows.
@@ -270,7 +281,7 @@ def tune(encoder: ChromaticEncoder, X: Any, y: Any = None, *, validation: Any = 
             f"memory is {settings.memory!r} and tuning holds all rows in memory; expected memory=None, and "
             "a sample of the rows"
         )
-    tuner = Tuner.of(*_read(clone(encoder), X, y, validation), settings)
+    tuner = Tuner.of(*_read(clone(encoder), X, y, validation), settings, _kind(y, settings))
     trials = best_first(list(tuner.trials()))
     return Tuned(clone(encoder).set_params(**trials[0].changed).fit(X, y), trials)
 
@@ -300,8 +311,14 @@ def _labelled(parts: list[list[Batch]], labels: list[Any]) -> list[list[Batch]]:
         n_rows = sum(batch.n_rows for batch in batches)
         if len(some) != n_rows:
             raise InputError(f"{n_rows:,} rows and {len(some):,} labels; expected one label a row")
-    numbers = iter(as_numbers(np.concatenate(each)))
+    every = checked(np.concatenate(each))
+    numbers = iter(np.unique(every, return_inverse=True)[1] if every.dtype.kind not in "biuf" else every)
     return [
         [replace(batch, labels=np.fromiter(numbers, np.float64, batch.n_rows)) for batch in batches]
         for batches in parts
     ]
+
+
+def _kind(y: Any, settings: Settings) -> str | None:
+    """Return what labels are that came apart: texts become numbers, which would not tell that."""
+    return None if y is None else kind_of(checked(column_or_1d(y)), settings.target_type, "y")

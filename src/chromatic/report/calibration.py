@@ -83,7 +83,8 @@ def _rates_of_columns(subject: Subject, positive_rate: float) -> RatesOfColumns 
     seen = positives[enough] / times
     errors = (seen - told) / np.sqrt(np.maximum(told * (1 - told), 1e-9) * squares[enough] / times**2)
     furthest = np.argsort(-np.abs(errors), kind="stable")[:FURTHEST]
-    of_furthest = (numbers[furthest].tolist() for numbers in (enough, times, told, seen, errors))
+    numbers = subject.first + enough, times, told, seen, errors
+    of_furthest = (each[furthest].tolist() for each in numbers)
     return RatesOfColumns(
         gap=float((np.abs(seen - told) * times).sum() / times.sum()),
         within=float((np.abs(errors) <= 2).mean()),
@@ -91,7 +92,7 @@ def _rates_of_columns(subject: Subject, positive_rate: float) -> RatesOfColumns 
         positive_rate=positive_rate,
         plot=_plot_of_columns(told, seen, times, pool(told, times, positives[enough])),
         n_left_out=len(of_all) - len(enough),
-        furthest=[Furthest(*numbers) for numbers in zip(*of_furthest, strict=True)],
+        furthest=[Furthest(*one) for one in zip(*of_furthest, strict=True)],
     )
 
 

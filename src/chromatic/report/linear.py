@@ -60,6 +60,7 @@ class LinearColumns:
     n_columns: int
     penalty: float
     binary: bool
+    label: str | None  # the class, where there are several
     raising: list[Weighted]
     lowering: list[Weighted]
     columns: list[LinearColumn]
@@ -77,10 +78,11 @@ def linear(subject: Subject) -> LinearColumns | Hint:
         n_columns=encoding.linear.n_columns,
         penalty=1 / encoding.linear.strength,
         binary=subject.binary,
+        label=subject.label,
         **_strongest(subject, None, STRONGEST),
         columns=[
             LinearColumn(
-                number=encoding.n_own_columns + group,
+                number=subject.first + encoding.n_own_columns + group,
                 n_features=len(linear_features(encoding, group)),
                 **_strongest(subject, group, STRONGEST_OF_COLUMN),
             )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from chromatic.coloring import represent
 from chromatic.data.rows import Rows
 from chromatic.encoding.protocol import Encoding
-from chromatic.fitting.labels import as_numbers
+from chromatic.fitting.labels import as_numbers, class_names
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ class Observed:
     average_nnz: float
     unseen: int  # features that training did not know, counted once a row
     positive_rate: float | None  # None unless there are two kinds of labels
-    labels: Floats | None  # 0 and 1 where there are two kinds
+    labels: npt.NDArray[Any] | None  # 0 and 1 where there are two kinds; of several classes as they came
     mean: float  # collisions, a row
     std: float
     share_of_rows: float  # with a collision
@@ -45,6 +46,22 @@ class Observed:
         every = int(self.seen.sum()) + self.unseen
         return self.unseen / every if every else 0.0
 
+    @cached_property
+    def classes(self) -> tuple[list[str], Integers]:
+        """What the labels are called, ascending, and which of them each row has."""
+        kinds, of_rows = np.unique([] if self.labels is None else self.labels, return_inverse=True)
+        return class_names(kinds), of_rows
+
+    def of_class(self, label: str) -> Observed:
+        """Return the rows with 1 as the label of one class and 0 as that of the others."""
+        if self.labels is None:
+            return self
+        names, of_rows = self.classes
+        is_one = np.isin(of_rows, [at for at, name in enumerate(names) if name == label])
+        both = is_one.any() and not is_one.all()
+        rate = float(is_one.mean()) if both else None
+        return replace(self, labels=is_one.astype(np.float64), positive_rate=rate)
+
 
 def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     """Count what becomes of rows that the encoding's vocabulary codes.
@@ -53,15 +70,15 @@ def observe(encoding: Encoding, rows: Rows, threads: int = 1) -> Observed:
     """
     counted = rows.truncated(encoding.n_kept)
     kept, collisions = represent(counted, encoding.coloring, threads)
-    n = len(encoding.vocabulary)
+    n, of_classes = len(encoding.vocabulary), bool(encoding.of_classes())
     collided = np.bincount(counted.codes, minlength=n) - np.bincount(kept.codes, minlength=n)
     by_color = sums_by(encoding.coloring.colors, collided, encoding.coloring.n_colors)
     return Observed(
         n_rows=rows.n_rows,
         average_nnz=rows.average_nnz,
         unseen=rows.unseen,
-        positive_rate=rows.positive_rate,
-        labels=None if rows.labels is None else as_numbers(rows.labels),
+        positive_rate=None if of_classes else rows.positive_rate,
+        labels=rows.labels if of_classes or rows.labels is None else as_numbers(rows.labels),
         mean=collisions.mean,
         std=collisions.std,
         share_of_rows=collisions.share_of_rows,

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("contents").textContent);
-  const { features, columns, measure_key: kind, prior, sums } = data;
+  const { features, parts, columns, measure_key: kind, sums } = data;  // a part for each of several classes
   const STEP = 25, CHIPS = 12, LISTED = 40;
   const $ = (id) => document.getElementById(id);
 
@@ -29,18 +29,21 @@
   const lower = features.name.map((name) => name.toLowerCase());
   const codeOf = new Map(features.name.map((name, i) => [name, i]));
   const ofColumn = new Map(columns.number.map((number) => [number, []]));
-  features.column.forEach((column, i) => ofColumn.get(column)?.push(i));
+  parts.forEach((part) => part.column.forEach((column, i) => ofColumn.get(column)?.push(i)));
+  const partOf = (place) => parts[columns.part[place]];
   const placeOf = new Map(columns.number.map((number, place) => [number, place]));
+  const placesOf = (i) => parts.map((part) => placeOf.get(part.column[i])).filter((place) => place !== undefined);
 
-  // ---- a bar from the overall rate, or from 0, to a column's measure -------------------------------
-  const largest = Math.max(...[...columns.measure].map(Math.abs), 1e-9);
+  // ---- a bar from the overall rate or mean, or from 0, to a column's measure -----------------------
+  const base = kind === "mean" ? parts[0].prior : 0;
+  const largest = Math.max(...columns.measure.map((value) => Math.abs(value - base)), 1e-9);
   const scale = kind === "rate"
-    ? (r) => (100 * r) / Math.max(largest, prior)
-    : (v) => 50 + (50 * v) / largest;
-  const meter = (value) => {
+    ? (r) => (100 * r) / Math.max(largest, ...parts.map((part) => part.prior))
+    : (v) => 50 + (50 * (v - base)) / largest;
+  const meter = (value, prior) => {
     const whole = make("span", "meter");
     if (kind === "level") return whole.style.visibility = "hidden", whole;
-    const zero = scale(kind === "rate" ? prior : 0), at = Math.max(0, Math.min(100, scale(value)));
+    const zero = scale(kind === "rate" ? prior : base), at = Math.max(0, Math.min(100, scale(value)));
     const bar = make("i", at < zero ? "less" : "");
     bar.style.left = Math.min(at, zero) + "%";
     bar.style.width = Math.abs(at - zero) + "%";
@@ -51,36 +54,40 @@
   };
 
   // ---- the columns -------------------------------------------------------------
-  const table = (indices) => {
-    const cells = [["feature", (i) => features.name[i]], ["rows", (i) => count(features.rows[i])],
-      [kind, (i) => measure(features.measure[i])]];
-    if (features.weight) cells.push(["weight", (i) => signed(features.weight[i])]);
-    if (features.seen) cells.push(["in test", (i) => count(features.seen[i])]);
-    if (features.seen && !sums) cells.push(["lost in test", (i) => count(features.collided[i])]);
-    const heads = cells.map(([head]) => head);
+  const tableOf = (indices, cells) => {
     const body = indices.map((i) => make("tr", "", ...cells.map(([, text]) => make("td", "", text(i)))));
     return make("div", "scroll", make("table", "",
-      make("thead", "", make("tr", "", ...heads.map((head) => make("th", "", head)))), make("tbody", "", ...body)));
+      make("thead", "", make("tr", "", ...cells.map(([head]) => make("th", "", head)))), make("tbody", "", ...body)));
+  };
+
+  const table = (indices, part) => {
+    const cells = [["feature", (i) => features.name[i]], ["rows", (i) => count(features.rows[i])],
+      [kind, (i) => measure(part.measure[i])]];
+    if (part.weight) cells.push(["weight", (i) => signed(part.weight[i])]);
+    if (features.seen) cells.push(["in test", (i) => count(features.seen[i])]);
+    if (features.seen && !sums) cells.push(["lost in test", (i) => count(features.collided[i])]);
+    return tableOf(indices, cells);
   };
 
   const inside = (place, hits) => {
     const number = columns.number[place], known = ofColumn.get(number), all = columns.features[place];
-    const parts = [];
+    const shownParts = [], part = partOf(place);
     let words = `${columns.name[place]}: ${count(all)} ${all === 1 ? "feature" : "features"} of color ` +
       `${columns.color[place]}, ${amount(columns.rows[place])} in training`;
     if (columns.absent[place]) words += `, ${count(columns.absent[place])} of these rows without any feature of its color`;
     if (columns.test_times) {
       const times = columns.test_times[place];
       words += sums ? `. It counts ${count(times)} in the test rows` : `. It is 1 in ${count(times)} test rows`;
-      if (columns.test_rate && times) words += `, ${percent(columns.test_rate[place])} of them positive`;
+      if (columns.test_rate && times)
+        words += `, ${percent(columns.test_rate[place])} of them ${part.label === null ? "positive" : "of class " + part.label}`;
     }
-    parts.push(make("p", "soft", words + "."));
+    shownParts.push(make("p", "soft", words + "."));
     const shown = [...hits, ...known.filter((i) => !hits.includes(i))].slice(0, LISTED);
-    if (shown.length) parts.push(table(shown));
+    if (shown.length) shownParts.push(table(shown, part));
     if (shown.length < all)
-      parts.push(make("p", "soft", `and ${count(all - shown.length)} more` +
+      shownParts.push(make("p", "soft", `and ${count(all - shown.length)} more` +
         (known.length < all ? "; those not on this page are told by chromatic inspect" : "")));
-    return parts;
+    return shownParts;
   };
 
   const columnElement = (place, hits) => {
@@ -89,10 +96,12 @@
     const chips = first.map((i) => make("span", hits.includes(i) ? "chip hit" : "chip", features.name[i]));
     if (!chips.length)
       chips.push(make("span", "soft", columns.absent[place] ? "no feature of its color" : "features not on this page"));
+    const part = partOf(place);
+    if (part.label !== null) chips.unshift(make("b", "class", part.label));
     const element = make("details", "column", make("summary", "",
       make("span", "number", String(columns.number[place])),
       make("span", "chips", ...chips),
-      meter(columns.measure[place]),
+      meter(columns.measure[place], part.prior),
       make("span", "measure", measureOfColumn(columns.measure[place])),
       make("span", "amount", amount(columns.rows[place]))));
     element.dataset.column = columns.number[place];
@@ -112,6 +121,7 @@
   };
   let shown = [];  // [place, hits] of the columns that the list shows
   const list = $("columns-list"), search = $("search"), sort = $("sort"), more = $("more"), status = $("status");
+  const chosen = $("class");  // only where there are several classes
 
   const showMore = () => {
     const from = list.childElementCount;
@@ -125,10 +135,9 @@
     if (query) {
       lower.forEach((name, i) => {
         if (!name.includes(query)) return;
-        const place = placeOf.get(features.column[i]);
-        if (place === undefined) return void without++;
-        if (!hits.has(place)) hits.set(place, []);
-        hits.get(place).push(i);
+        const places = placesOf(i);
+        if (!places.length) without++;
+        places.forEach((place) => hits.set(place, [...(hits.get(place) || []), i]));
       });
       columns.name.forEach((name, place) => { if (name.toLowerCase() === query && !hits.has(place)) hits.set(place, []); });
     }
@@ -136,13 +145,14 @@
     const exact = ([, indices]) => indices.some((i) => lower[i] === query) ? 0 : 1;
     for (const indices of hits.values()) indices.sort((a, b) => (lower[b] === query) - (lower[a] === query));
     shown = query ? [...hits] : columns.number.map((_, place) => [place, []]);
+    if (chosen?.value) shown = shown.filter(([place]) => columns.part[place] === Number(chosen.value));
     shown.sort((a, b) => (query ? exact(a) - exact(b) : 0) || order(a[0], b[0]));
     list.replaceChildren();
     const itself = codeOf.get(search.value.trim());
-    status.textContent = !query ? `${count(columns.number.length)} columns.` :
+    status.textContent = !query ? `${count(shown.length)} columns.` :
       `${count(shown.length)} ${shown.length === 1 ? "column has" : "columns have"} a feature with “${search.value.trim()}”` +
       (without ? `; ${count(without)} more such ${without === 1 ? "feature makes" : "features make"} no column` : "") +
-      (itself !== undefined && !placeOf.has(features.column[itself]) ? `, “${search.value.trim()}” itself among them.` : ".");
+      (itself !== undefined && !placesOf(itself).length ? `, “${search.value.trim()}” itself among them.` : ".");
     showMore();
   };
 
@@ -156,7 +166,7 @@
       element = list.querySelector(`[data-column="${number}"]`);
       if (!element) list.prepend(element = columnElement(place, []));
     }
-    element.open = true;
+    for (let one = element; one; one = one.parentElement.closest("details")) one.open = true;
     element.scrollIntoView({ block: "center" });
   };
 
@@ -169,33 +179,52 @@
     return link;
   };
 
-  const facts = (i) => {
-    const column = features.column[i], parts = [make("h3", "", features.name[i])];
-    const where = make("p", "", `Color ${features.color[i]}, `);
-    if (column >= 0) where.append(placeOf.has(column) ? linkTo(column) : `column ${column}`, ".");
+  const linearOf = (part, i) => part.first_linear + (features.color[i] % part.n_linear);
+  const link = (column) => (placeOf.has(column) ? linkTo(column) : `column ${column}`);
+
+  // What a feature is for labels of two kinds, or for numbers.
+  const place = (i, part) => {
+    const column = part.column[i], where = make("p", "", `Color ${features.color[i]}, `);
+    if (column >= 0) where.append(link(column), ".");
     else where.append({
       level: "without a level of its own: it is too rare for the budget.",
       rate: "no column: its rate is so near to that of rows without any feature of its color that they share a bin.",
     }[kind] || "no column.");
-    parts.push(where);
-    if (features.weight)
-      parts.push(make("p", "", "Linear ", linkTo(data.n_own_columns + (features.color[i] % data.n_linear)),
-        `; its weight there is ${signed(features.weight[i])}.`));
+    const told = [where];
+    if (part.weight)
+      told.push(make("p", "", "Linear ", linkTo(linearOf(part, i)), `; its weight there is ${signed(part.weight[i])}.`));
     let words = `In ${rows(features.rows[i])} of training`;
-    const own = features.measure[i], overall = prior === null ? "" : `, against ${percent(prior)} overall`;
+    const own = part.measure[i], overall = part.prior === null ? "" : `, against ${percent(part.prior)} overall`;
     if (kind === "rate") words += `, ${percent(own)} positive (smoothed)` + overall;
     else if (kind !== "level") words += `; its ${kind} is ${signed(own)}`;
     else if (own) words += `; its level is ${count(own)}`;
-    parts.push(make("p", "", words + "."));
-    if (kind !== "level") parts.push(meter(own));
+    told.push(make("p", "", words + "."));
+    if (kind !== "level") told.push(meter(own, part.prior));
+    return told;
+  };
+
+  // The same for each of several classes, the one that it speaks most for first.
+  const places = (i) => {
+    const by = [...parts].sort((a, b) => b.measure[i] - a.measure[i]);
+    const cells = [["class", (part) => part.label], [kind, (part) => measure(part.measure[i])]];
+    if (kind === "rate") cells.push(["overall", (part) => percent(part.prior)]);
+    cells.push(["", (part) => meter(part.measure[i], part.prior)]);
+    cells.push(["column", (part) => (part.column[i] >= 0 ? link(part.column[i]) : "none")]);
+    if (parts[0].weight) cells.push(["weight", (part) => signed(part.weight[i])]);
+    return [make("p", "", `Color ${features.color[i]}, in ${rows(features.rows[i])} of training.`), tableOf(by, cells)];
+  };
+
+  const facts = (i) => {
+    const told = [make("h3", "", features.name[i]), ...(parts.length > 1 ? places(i) : place(i, parts[0]))];
     if (features.seen)
-      parts.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
+      told.push(make("p", "", !features.seen[i] ? "Not in the test rows." : `In ${rows(features.seen[i])} of the test set` +
         (!features.collided[i] ? "; never with a rarer feature of its color." :
           `, of which ${count(features.collided[i])} ` + (sums ? "have a rarer feature of its color too: both count." :
             "kept a rarer feature of its color instead."))));
+    const column = parts.length > 1 ? -1 : parts[0].column[i];
     const others = column < 0 ? [] : (ofColumn.get(column) || []).filter((j) => j !== i).slice(0, CHIPS);
-    if (others.length) parts.push(make("p", "soft", "With it in the column:"), make("div", "chips", ...others.map(chip)));
-    return make("div", "card", ...parts);
+    if (others.length) told.push(make("p", "soft", "With it in the column:"), make("div", "chips", ...others.map(chip)));
+    return make("div", "card", ...told);
   };
 
   const chip = (i) => {
@@ -245,6 +274,7 @@
   lookup.addEventListener("input", look);
   search.addEventListener("input", find);
   sort.addEventListener("change", find);
+  chosen?.addEventListener("change", find);
   more.addEventListener("click", showMore);
   window.addEventListener("hashchange", follow);
   find();

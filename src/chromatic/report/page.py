@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 import chromatic
 from chromatic.data.rows import Rows
-from chromatic.errors import InputError
 from chromatic.model import Model
 from chromatic.report import sections
 from chromatic.report.calibration import calibration
+from chromatic.report.classes import by_class, classes
 from chromatic.report.contents import as_json, embedded
 from chromatic.report.filters import FILTERS
 from chromatic.report.linear import linear
@@ -33,12 +33,6 @@ class Section(NamedTuple):
 
 def report(model: Model, rows: Rows | None = None, *, name: str = "model", threads: int = 1) -> str:
     """Return the page as HTML; `rows` are test rows that the model's vocabulary codes."""
-    parts = model.encoding.of_classes()
-    if parts:
-        raise InputError(
-            f"the model has columns for {len(parts)} classes, which a report does not show yet; expected a "
-            "model of labels of two kinds, or of numbers"
-        )
     observed = None if rows is None else observe(model.encoding, rows, threads)
     subject = Subject(name, model, observed)
     contents = embedded(subject)
@@ -50,12 +44,13 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
         sections=[
             Section("data", "The data", sections.data(subject)),
             Section("colors", "Colors", sections.colors(subject)),
-            Section("information", "Information", sections.budget(subject)),
+            *([Section("classes", "Classes", classes(subject))] if len(subject.parts) > 1 else []),
+            Section("information", "Information", by_class(subject, sections.budget)),
             Section("look-up", "Look a feature up", sections.lookup(subject)),
             Section("columns", "Columns", sections.columns(subject, n_listed)),
-            Section("linear", "Linear columns", linear(subject)),
+            Section("linear", "Linear columns", by_class(subject, linear)),
             Section("collisions", "Collisions", sections.collisions(subject)),
-            Section("calibration", "Calibration", calibration(subject)),
+            Section("calibration", "Calibration", by_class(subject, calibration)),
         ],
         version=chromatic.__version__,
         n_shown=len(contents["features"]["name"]),

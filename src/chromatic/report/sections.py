@@ -46,7 +46,7 @@ def header(subject: Subject) -> Header:
         n_features=len(encoding.vocabulary),
         n_colors=encoding.coloring.n_colors,
         n_columns=encoding.n_sparse_columns,
-        n_linear=encoding.n_sparse_columns - encoding.n_own_columns,
+        n_linear=subject.n_linear,
         n_dense=len(encoding.vocabulary.dense_names),
         stripes=[Stripe(share, GOLDEN_ANGLE * color % 360) for color, share in enumerate(shares.tolist())],
     )
@@ -75,6 +75,7 @@ class Data:
     dropped: int  # features that were too rare
     prior: float | None
     binary: bool
+    n_classes: int  # 1 where there are not several
     observed: Observed | None
     rarities: list[Rarity]
     n_dense: int
@@ -93,6 +94,7 @@ def data(subject: Subject) -> Data:
         dropped=vocabulary.dropped_features,
         prior=subject.encoding.prior,
         binary=subject.binary,
+        n_classes=len(subject.parts),
         observed=subject.observed,
         rarities=_rarities(vocabulary.counts),
         n_dense=len(vocabulary.dense_names),
@@ -263,6 +265,7 @@ class ColumnList:
     template: ClassVar[str] = "columns.html"
 
     words: Words
+    classes: list[str]  # none where there are not several
     sums: bool  # whether features that collide all count
     n_kept: int | None  # features that play a part; None: all
     n_columns: int
@@ -272,15 +275,16 @@ class ColumnList:
 
 def columns(subject: Subject, n_listed: int) -> ColumnList:
     """Return what is said of the columns, and how they can be ordered."""
-    encoding = subject.encoding
-    orders, extremes = {"tells": encoding.words.first}, encoding.words.extremes
+    encoding, words = subject.encoding, subject.parts[0].encoding.words
+    orders, extremes = {"tells": words.first}, words.extremes
     if extremes:
         orders |= {"high": f"highest {extremes}", "low": f"lowest {extremes}", "rows": "most rows"}
     return ColumnList(
-        words=encoding.words,
+        words=words,
+        classes=[one.label for one in subject.parts if one.label is not None],
         sums=encoding.sums,
         n_kept=encoding.n_kept if encoding.n_kept < len(encoding.vocabulary) else None,
-        n_columns=len(subject.facts.colors),
+        n_columns=sum(len(one.facts.colors) for one in subject.parts),
         n_listed=n_listed,
         orders=orders | {"features": "most features", "number": "number"},
     )
@@ -315,7 +319,7 @@ def collisions(subject: Subject) -> Collisions | Hint:
     observed, encoding = subject.observed, subject.encoding
     if observed is None:
         return subject.needs_test("What collides is counted on test rows.")
-    rates = encoding.measure if encoding.measure_key == "rate" else None
+    rates = encoding.measure if encoding.measure_key == "rate" and len(subject.parts) == 1 else None
     n_occurrences = int(observed.collided.sum())
     dropped = [] if encoding.sums else most_collided(observed).tolist()
     return Collisions(

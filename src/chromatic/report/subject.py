@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -39,6 +39,28 @@ class Subject:
     name: str  # of the model's file
     model: Model
     observed: Observed | None
+    label: str | None = None  # the class, where it is about one of several against the others
+    first: int = 0  # of its columns among those of all classes
+
+    @cached_property
+    def parts(self) -> list[Subject]:
+        """One for each of several classes against the others; else the subject itself."""
+        each = self.encoding.of_classes()
+        return [
+            Subject(
+                self.name,
+                replace(self.model, encoding=part),
+                None if self.observed is None else self.observed.of_class(label),
+                label=label,
+                first=first,
+            )
+            for label, part, first in each
+        ] or [self]
+
+    @property
+    def n_linear(self) -> int:
+        """The linear columns, of all classes."""
+        return sum(one.encoding.n_sparse_columns - one.encoding.n_own_columns for one in self.parts)
 
     @property
     def encoding(self) -> Encoding:
@@ -66,7 +88,8 @@ class Subject:
     def binary(self) -> bool:
         """Whether labels are of two kinds, as far as the model or the test rows tell."""
         encoding, observed = self.encoding, self.observed
-        by_model = encoding.prior is not None and encoding.of_numbers != encoding.name
+        of_kinds = encoding.prior is not None and encoding.of_numbers != encoding.name
+        by_model = self.label is not None or of_kinds
         return by_model or (observed is not None and observed.positive_rate is not None)
 
     def needs_test(self, why: str) -> Hint:

@@ -74,7 +74,7 @@ def measured(
     features = len(split.train.vocabulary) + len(split.train.vocabulary.dense_names)
     say(
         f"{name}: {len(split.y):,} rows, {features:,} features, {len(split.y_test):,} test rows; the rate "
-        f"alone gives a log loss of {split.base_log_loss:.4f}; the penalty is chosen on {validation} rows"
+        f"alone gives a log loss of {split.base_loss:.4f}; the penalty is chosen on {validation} rows"
     )
     cells = {}
     for cell in evaluate(

@@ -79,7 +79,7 @@ def _linear(data: Data, results: Results, cell: Record, make: Callable[[], Pair 
 
 
 def _about(data: Data) -> Record:
-    return {"name": data.name, "base_log_loss": data.split.base_log_loss}
+    return {"name": data.name, "base_log_loss": data.split.base_loss}
 
 
 def n_dense(data: Data) -> int:
