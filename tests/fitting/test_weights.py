@@ -79,7 +79,7 @@ def test_an_epoch_is_that_of_the_naive_twin(lists, strength, binary, n_dense, da
     descend = descent.descend if binary else descent.descend_squares
     for _ in range(3):
         order = next(orders)
-        off = descend(task.csr, task.dense, (task.labels, order, of_rows), (0.3, strength), solution)
+        off = descend(task.csr, (task.labels, order, of_rows), (0.3, strength), solution)
         solved = duals, weights
         options = {"offset": 0.3, "strength": strength, "binary": binary, "importance": importance}
         expected = naive.descend(sets, seen, labels, order.tolist(), solved, **options)

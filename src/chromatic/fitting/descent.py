@@ -39,17 +39,16 @@ def several_until(rows, n_several, ends):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _margin(rows, scaling, solution, row, own):  # type: ignore[no-untyped-def]
+def _margin(rows, solution, row, own):  # type: ignore[no-untyped-def]
     """Return what the weights say of a row, and the square of its length.
 
     `own` is the weight of features that are in no other row.
     """
     indptr, ends, codes, dense = rows
-    centers, factors = scaling
     weights, of_dense = solution
-    margin, length = of_dense[len(centers)], 1.0
-    for d in range(len(centers)):
-        x = (dense[row, d] - centers[d]) * factors[d]
+    margin, length = of_dense[dense.shape[1]], 1.0
+    for d in range(dense.shape[1]):
+        x = dense[row, d]
         margin += x * of_dense[d]
         length += x * x
     for i in range(indptr[row], ends[row]):
@@ -58,13 +57,12 @@ def _margin(rows, scaling, solution, row, own):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _move(rows, scaling, solution, row, step):  # type: ignore[no-untyped-def]
+def _move(rows, solution, row, step):  # type: ignore[no-untyped-def]
     indptr, ends, codes, dense = rows
-    centers, factors = scaling
     weights, of_dense = solution
-    of_dense[len(centers)] += step
-    for d in range(len(centers)):
-        of_dense[d] += step * (dense[row, d] - centers[d]) * factors[d]
+    of_dense[dense.shape[1]] += step
+    for d in range(dense.shape[1]):
+        of_dense[d] += step * dense[row, d]
     for i in range(indptr[row], ends[row]):
         weights[codes[i]] += step
 
@@ -92,7 +90,7 @@ def _prefetch(rows, labels, order, solution, at):  # type: ignore[no-untyped-def
 
 
 @kernel
-def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
+def descend(rows, problem, fixed, solution):  # type: ignore[no-untyped-def]
     """An epoch of logistic regression; return by how much all rows' dual variables were off, over C.
 
     The dual variable z of a row is between 0 and C, times its weight, and t is its logit, ln(z / (C - z)).
@@ -109,7 +107,7 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
         strength = whole * importance[row] if len(importance) else whole
         sign = 1.0 if labels[row] == 1.0 else -1.0
         old = duals[row]
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, sign * old)
+        margin, length = _margin(rows, (weights, of_dense), row, sign * old)
         margin = sign * (margin + offset)
         if old > 0.0:
             z, t = old, math.log(old / (strength - old))
@@ -133,12 +131,12 @@ def descend(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped
             if step <= NEAR:
                 break
         duals[row] = z
-        _move(rows, scaling, (weights, of_dense), row, sign * (z - old))
+        _move(rows, (weights, of_dense), row, sign * (z - old))
     return off / whole
 
 
 @kernel
-def descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no-untyped-def]
+def descend_squares(rows, problem, fixed, solution):  # type: ignore[no-untyped-def]
     """An epoch of ridge regression; return by how much all rows' dual variables were off, over C."""
     labels, order, importance = problem
     offset, strength = fixed
@@ -148,17 +146,17 @@ def descend_squares(rows, scaling, problem, fixed, solution):  # type: ignore[no
         row = order[at]
         _prefetch(rows, labels, order, solution, at)
         weight = importance[row] if len(importance) else 1.0
-        margin, length = _margin(rows, scaling, (weights, of_dense), row, duals[row])
+        margin, length = _margin(rows, (weights, of_dense), row, duals[row])
         lacking = labels[row] - offset - margin - duals[row] / (strength * weight)
         off += weight * abs(lacking)
         step = lacking / (length + 1.0 / (strength * weight))
         duals[row] += step
-        _move(rows, scaling, (weights, of_dense), row, step)
+        _move(rows, (weights, of_dense), row, step)
     return off
 
 
 @kernel
-def predict(rows, scaling, solution, order, out):  # type: ignore[no-untyped-def]
+def predict(rows, solution, order, out):  # type: ignore[no-untyped-def]
     """Write down what the weights say of some rows, where those have no features of their own."""
     for at in range(len(order)):
-        out[at], _ = _margin(rows, scaling, solution, order[at], 0.0)
+        out[at], _ = _margin(rows, solution, order[at], 0.0)

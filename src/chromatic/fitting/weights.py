@@ -78,6 +78,14 @@ class Dense(NamedTuple):
         large = spread > 1e-9 * np.abs(centers)
         return cls(centers, np.where(large, 1.0 / np.where(large, spread, 1.0), 0.0))
 
+    def seen(self, rows: Rows) -> npt.NDArray[np.float32]:
+        """Return the dense columns of rows as the model sees them."""
+        seen = np.empty(rows.dense.shape, np.float32)
+        for start in range(0, rows.n_rows, 1 << 16):
+            here = slice(start, start + (1 << 16))
+            seen[here] = (rows.dense[here] - self.centers) * self.factors
+        return seen
+
 
 class Solution(NamedTuple):
     """The dual variable of each row, and the weights that follow from all of them."""
@@ -136,14 +144,14 @@ class Weighing:
         )
 
     @cached_property
-    def csr(self) -> tuple[Integers, Integers, npt.NDArray[np.uint32], npt.NDArray[np.floating]]:
-        """The rows as kernels take them."""
+    def csr(self) -> tuple[Integers, Integers, npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+        """The rows as kernels take them, with dense columns as the model sees them."""
         indptr, codes = self.rows.indptr, self.rows.codes
         ends = indptr[1:]
         if self.n_several < self.rows.n_features:
             ends = np.empty(self.rows.n_rows, np.int64)
             descent.several_until((indptr, codes), self.n_several, ends)
-        return indptr, ends, codes, self.rows.dense
+        return indptr, ends, codes, self.dense.seen(self.rows)
 
     def orders(self, used: Used) -> Iterator[Integers]:
         """Yield rows in a new random order, over and over; their content decides, not their numbers.
@@ -177,7 +185,7 @@ class Weighing:
 
 def bytes_to_weigh(size: Size, n_folds: int, threads: int) -> int:
     """Return the memory for all rows at once, a sample, and the solutions that are kept or worked on."""
-    rows = 4 * size.n_entries + size.n_rows * (72 + 24 * size.n_dense)
+    rows = 4 * size.n_entries + size.n_rows * (72 + 28 * size.n_dense)
     sample = 28 * min(size.n_entries, MOST_ENTRIES)
     solution = 8 * size.n_features + 8 * size.n_rows
     working = (threads + 4) * solution + threads * 40 * size.n_rows
@@ -301,7 +309,7 @@ def _loss(task: Weighing, solved: tuple[float, Solution], which: Used) -> float:
     if not len(numbers):
         return 0.0
     (offset, solution), margins = solved, np.empty(len(numbers))
-    descent.predict(task.csr, task.dense, solution[1:], numbers, margins)
+    descent.predict(task.csr, solution[1:], numbers, margins)
     labels, margins = task.labels[numbers], margins + offset
     if task.binary:
         losses = np.logaddexp(0.0, np.where(labels == 1, -margins, margins))
@@ -360,7 +368,7 @@ def _solve(
     if not task.binary:
         most = MOST_EPOCHS_OF_NUMBERS
     for order in islice(task.orders(used), most):
-        off = descend(task.csr, task.dense, (task.labels, order, importance), fixed, start)
+        off = descend(task.csr, (task.labels, order, importance), fixed, start)
         if not task.binary:  # dual variables come to C times what is left of labels, which may be little
             tolerance = TOLERANCE_OF_NUMBERS * float(np.abs(start.duals[used]).sum()) / fixed[1]
         if off <= tolerance:
