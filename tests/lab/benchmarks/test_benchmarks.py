@@ -13,7 +13,7 @@ from chromatic.cli.main import app
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.pairs import count
-from chromatic.lab.benchmarks import contests, data, measure, ours, spark, table, train
+from chromatic.lab.benchmarks import contests, data, growth, measure, ours, spark, table, train
 from chromatic.lab.benchmarks.data import plain, size_of, synthetic, token_lists, write_npm_sample
 from chromatic.lab.benchmarks.growth import STAGES, Point, exponent, exponents
 from chromatic.lab.benchmarks.measure import Contender, Size, race
@@ -44,7 +44,7 @@ def hoarding(path, mb):
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Contenders that need no process of their own; `test_a_race...` and `growth` give them one."""
+    """Contenders that need no process of their own; `test_a_race...` gives them one."""
 
     @contextmanager
     def child(contender):
@@ -57,7 +57,7 @@ def in_this_process(monkeypatch):
         return function(*given, **named)
 
     monkeypatch.setattr(measure, "_child", child)
-    for module in (data, table, train):
+    for module in (data, growth, table, train):
         monkeypatch.setattr(module, "in_a_process", here)
 
 
@@ -224,13 +224,13 @@ def test_every_benchmark_runs_and_keeps_a_line_for_each_contender(tmp_path, in_t
     assert job["rows"] == 330 and job["anonymous_mb"] > 0
 
 
-def test_growth_tells_exponents_draws_and_keeps_every_stage(tmp_path):
+def test_growth_tells_exponents_draws_and_keeps_every_stage(tmp_path, in_this_process):
     pytest.importorskip("matplotlib")
     results, plot = tmp_path / "results.jsonl", tmp_path / "growth.svg"
-    args = ["--rows", 1600, "--runs", 1, "--threads", 2, "--plot", plot, "--results", results]
-    done = chromatic("benchmark", "growth", *args)
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"exponent" in done.stdout and b"speed-up" in done.stdout
+    call = f"benchmark growth --rows 1600 --runs 1 --threads 2 --plot {plot} --results {results}"
+    done = CliRunner().invoke(app, call.split())
+    assert done.exit_code == 0, done.output
+    assert "exponent" in done.output and "speed-up" in done.output
     assert plot.read_bytes().startswith(b"<?xml")
     kept = lines_of(results)
     assert [line["what"] for line in kept] == list(STAGES) * 5
