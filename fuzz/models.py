@@ -250,10 +250,9 @@ def change_fact(random: Random, facts: dict) -> None:
     if random.random() < 0.1:
         del place[name]
     elif random.random() < 0.2:
-        facts["parameters"] = {
-            **facts.get("parameters", {}),
-            random.choice(OF_MACHINE): random.choice(NUMBERS),
-        }
+        before = facts.get("parameters")
+        forged = {random.choice(OF_MACHINE): random.choice(NUMBERS)}
+        facts["parameters"] = before | forged if isinstance(before, dict) else forged
     elif random.random() < 0.2:
         place[name] = random.choice(WORDS)
     else:

@@ -33,7 +33,7 @@ def compare_by_kind(lines: list[bytes], format: str, size: int) -> None:
     groups: dict[tuple[bool, bool], tuple[list[bytes], list, list[int]]] = {}
     parsed = [parse(text, format) for text in lines]
     for text, (rows, bad) in zip(lines, parsed, strict=True):
-        unlabeled = any(math.isnan(label) for label, _ in rows)
+        unlabeled = any(math.isnan(label) for label, *_ in rows)
         integers = not bad and all(map(is_integer, rows[0][1] if rows else ()))
         kept, expected, wrong = groups.setdefault((unlabeled, integers), ([], [], []))
         kept.append(text)
@@ -99,8 +99,9 @@ def rows_of(batches: list) -> tuple[list, int]:
             texts = batch.tokens.names.tolist()
             names = [texts[i] for i in ids]
         labels = [math.nan] * batch.n_rows if batch.labels is None else batch.labels.tolist()
+        weights = [1.0] * batch.n_rows if batch.weights is None else batch.weights.tolist()
         for row, label in enumerate(labels):
             span = slice(indptr[row], indptr[row + 1])
-            rows.append((label, dict(zip(names[span], values[span], strict=True))))
+            rows.append((label, dict(zip(names[span], values[span], strict=True)), weights[row]))
             assert len(rows[-1][1]) == span.stop - span.start, "a feature stands twice in a row"
     return rows, sum(batch.skipped_lines for batch in batches)

@@ -1,5 +1,8 @@
 """CSV in all its forms: what has no header, other delimiters, and what only looks like tokens."""
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from chromatic.data import Reader
@@ -53,3 +56,20 @@ def test_columns_may_lie_between_anything(tmp_path):
     other.write_text(path.read_text().replace(";", "\t"))
     for delimiter in ("tab", "\\t", "\t"):
         assert Reader(delimiter=delimiter).batches(other)[0].tokens.names.tolist() == expected
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_two_columns_of_one_name_are_refused(tmp_path, format):
+    table = pa.table([["a", "b"], ["c", "d"], [0, 1]], names=["shop", "shop", "label"])
+    path = str(tmp_path / f"rows.{format}")
+    if format == "csv":
+        pa.csv.write_csv(table, path)
+    elif format == "parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(
+        InputError, match=f"rows.{format}: two columns are called 'shop'; expected different"
+    ):
+        Reader().read(path)

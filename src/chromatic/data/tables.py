@@ -77,11 +77,12 @@ def read_tables(
 
                 parquet = pq.ParquetFile(_seekable(path, file))
                 for batch in parquet.iter_batches(ROWS_PER_BATCH):
-                    yield _whole(pa.Table.from_batches([batch]))
+                    yield _whole(path, pa.Table.from_batches([batch]))
             elif format == "arrow":
-                yield _whole(_read_arrow(path, file))
+                yield _whole(path, _read_arrow(path, file))
             else:
-                yield from map(_whole, _read_csv(path, file, format, skipped, csv or Csv()))
+                for table in _read_csv(path, file, format, skipped, csv or Csv()):
+                    yield _whole(path, table)
     except MemoryError as error:  # also where a small file says that it is large
         raise in_file(path, None, f"{MEMORY_RAN_OUT}, or check that the file is whole") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -90,11 +91,15 @@ def read_tables(
         raise problem if mixed is None else MixedColumn(str(problem), int(mixed[1])) from error
 
 
-def _whole(table: pa.Table) -> pa.Table:
+def _whole(path: str, table: pa.Table) -> pa.Table:
     """A table whose offsets, texts and names are what they should be: files may say anything."""
     table.validate(full=True)
+    names = set()
     for name in table.column_names:
         name.encode()
+        if name in names:
+            raise in_file(path, None, f"two columns are called {name!r}; expected different names")
+        names.add(name)
     return table
 
 
