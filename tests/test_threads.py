@@ -98,3 +98,4 @@ def test_an_error_of_a_library_that_found_no_memory_is_told_by_what_it_handled()
     except OSError as error:
         assert _room.is_lack_of_memory(error)
     assert not _room.is_lack_of_memory(OSError("could not find libllvm.so"))
+    assert _room.is_lack_of_memory(SystemError("error return without exception set"))

@@ -33,7 +33,7 @@ def run(main: Callable[[], None] | None = None) -> None:
     except KeyboardInterrupt:
         print("chromatic: interrupted", file=sys.stderr)
         sys.exit(130)
-    except (MemoryError, ImportError, OSError) as error:  # of the import; `main` tells of its own
+    except (MemoryError, ImportError, OSError, SystemError) as error:  # of the import; `main` tells its own
         if not is_lack_of_memory(error):
             raise
         print(f"chromatic: {MEMORY_RAN_OUT}", file=sys.stderr)

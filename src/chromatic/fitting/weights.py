@@ -199,16 +199,14 @@ def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
     """
     strength, loss = choose_strength(task)
     by_fold = np.zeros((task.n_several, n_folds if n_folds > 1 else 0), np.float32)
-    start = _nothing(task)
     if n_folds > 1:
         strength, loss, solved = _choose_finer(task, strength, n_folds, threads)
         for fold, (_, solution) in solved.items():
             by_fold[:, fold] = solution.weights
-        start = solution.scaled(_share(task, fold))  # all rows are those of the last fold, and more
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
 
     def solve(fold: int) -> tuple[float, Solution]:
-        return _out_of_fold(task, fold, strength, start if fold == NO_FOLD else _nothing(task))
+        return _out_of_fold(task, fold, strength, _nothing(task))
 
     folds = range(n_folds - 2)
     solutions = ordered_map(solve, (*folds, NO_FOLD), threads)
