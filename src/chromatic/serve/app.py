@@ -31,6 +31,7 @@ PATHS = ("/encode", "/score", "/health", "/metrics")
 A_ROW = "a list of features or an object"
 EXPECTED = f'expected {{"rows": [...]}}, each row {A_ROW}'
 LOOK_EVERY = 1.0  # seconds, at replaced files
+SMALL = 1 << 10  # bytes of a body that is answered at once: a thread takes longer than a row or two
 BODY_SECONDS = 30.0  # for a body to arrive
 READ_ON = 16  # times the largest body: a client that is sending does not hear an answer before its end
 
@@ -101,6 +102,8 @@ class Service:
         except ClientDisconnect:
             return Response(status_code=400)  # nobody hears it
         try:
+            if len(body) <= SMALL:
+                return self._work(body, loaded, tell)
             return await run_in_threadpool(self._work, body, loaded, tell)
         except HTTPException:
             raise
@@ -111,7 +114,7 @@ class Service:
     def _work(
         self, body: bytes, loaded: Loaded, tell: Callable[[Loaded, list[SparseRow]], Any]
     ) -> Response:
-        """Read a body, encode its rows and tell of them; on a thread, so that others are answered too."""
+        """Read a body, encode its rows and tell of them; on a thread, others are answered meanwhile."""
         rows = self._rows(body)
         encoded = [_encoded(loaded, i, row) for i, row in enumerate(rows)]
         answer = _json(tell(loaded, encoded))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -62,7 +63,8 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        problem = error.strerror or str(error)
+        is_name = isinstance(error, socket.gaierror)  # that leads to no address; its numbers are its own
+        problem = error.strerror if is_name or error.errno is None else os.strerror(error.errno)
         raise InputError(
             f"{host}, port {port}, cannot be listened on ({problem}); expected an address of this machine "
             "and a free port, such as --port 0"
