@@ -10,6 +10,8 @@ PUBLIC = [
     "chromatic.FrequencyEncoder",
     "chromatic.HashingEncoder",
     "chromatic.learn.tuning.tune",
+    "chromatic.serve.load_learner",
+    "chromatic.serve.save_learner",
     "chromatic.spark.ChromaticEstimator",
     "chromatic.spark.ChromaticModel",
 ]

@@ -12,8 +12,11 @@ EXTRAS = {
     "matplotlib": "report",
     "pandas": "spark",
     "pooch": "datasets",
+    "prometheus_client": "serve",
     "pyspark": "spark",
+    "starlette": "serve",
     "torch": "torch",
+    "uvicorn": "serve",
     "vowpalwabbit": "vw",
 }
 

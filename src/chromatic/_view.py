@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data import Reader
 from chromatic.data.batch import Batch
+from chromatic.data.hashing import NOTHING
 from chromatic.data.reader import NO_LABEL
 from chromatic.data.rows import Rows
 from chromatic.data.unseen import Unseen, check_known
@@ -30,6 +31,21 @@ from chromatic.errors import InputError
 from chromatic.model import Input, Model
 
 DERIVED = ("_row_encoder", "_names")  # made of the model when they are first asked for
+
+
+class SparseRow(NamedTuple):
+    """A row's columns that are not 0, their values, and how many features it has, and unseen ones."""
+
+    columns: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+    features: int
+    unseen: int
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any], features: int, unseen: int) -> SparseRow:
+        """Return a row from all of its values."""
+        columns = np.flatnonzero(values)
+        return cls(columns, values[columns], features, unseen)
 
 
 class ModelView(SparseEstimator):
@@ -227,20 +243,56 @@ class ModelView(SparseEstimator):
             All values of the row. With `collisions="drop"`, "submodular" gives the columns that are 1,
             ascending.
         """
+        encoded = self._encoder_of_rows().encode(tokens, only_known=self.handle_unknown == "error")
+        return self._encode_as_many(tokens) if encoded is None else encoded
+
+    def _encoder_of_rows(self) -> RowEncoder:
         row_encoder: RowEncoder | None = self.__dict__.get("_row_encoder")
         if row_encoder is None:
             check_is_fitted(self)
             of_table = self._input.reads_tables(self.encoding_.vocabulary)
             row_encoder = RowEncoder(self.encoding_, self._input.columns, of_table=of_table)
             self._row_encoder = row_encoder
-        encoded = row_encoder.encode(tokens, only_known=self.handle_unknown == "error")
-        return self._encode_as_many(tokens) if encoded is None else encoded
+        return row_encoder
+
+    def encode_sparse(self, row: Any) -> SparseRow:
+        """Encode one row as `transform` does, and count its features.
+
+        Parameters
+        ----------
+        row : list or set of features, dict or pandas Series
+            The row, as `encode_one` takes it.
+
+        Returns
+        -------
+        SparseRow
+            `columns` that are not 0, ascending, their `values`, and how many `features` the row has, of
+            which so many are `unseen`. For "frequency", a feature that was not kept is unseen too.
+        """
+        rows = self._encoder_of_rows()
+        found = rows.find(row)
+        if found is not None:
+            unseen = int(np.count_nonzero(found[0] == NOTHING))
+            encoded = None if unseen and self.handle_unknown == "error" else rows.columns_of(*found)
+            if encoded is not None and rows.gives_columns:
+                return SparseRow(encoded, np.ones(len(encoded)), len(found[0]), unseen)
+            if encoded is not None:
+                return SparseRow.of(encoded, len(found[0]), unseen)
+        coded = self._code_row(row)
+        n_numeric = len(self.encoding_.vocabulary.numeric_names)
+        seen = len(coded.codes) + int(np.count_nonzero(coded.dense[:, n_numeric:]))
+        return SparseRow.of(
+            self.encoding_.encode(coded).to_array()[0], seen + int(coded.unseen), int(coded.unseen)
+        )
+
+    def _code_row(self, row: Any) -> Rows:
+        """Code one row as `transform` codes many."""
+        rows = self.encoding_.vocabulary.encode([self._read_row(row)])
+        check_known(rows, self.handle_unknown)
+        return rows
 
     def _encode_as_many(self, row: Any) -> npt.NDArray[Any]:
-        vocabulary = self.encoding_.vocabulary
-        rows = vocabulary.encode([self._read_row(row)])
-        check_known(rows, self.handle_unknown)
-        encoded = self.encoding_.encode(rows)
+        encoded = self.encoding_.encode(self._code_row(row))
         if self.encoding_.sums or self.encoding_.tables.values is not None:
             return np.asarray(encoded.to_array()[0])
         if not np.isin(encoded.dense, (0, 1)).all():

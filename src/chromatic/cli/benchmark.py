@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     "name",
     "read, color, graph, quantize, encode, job, one or start; without a name, all of them. growth: how "
     "stages grow with the data. train: networks beside plain torch. spark: Spark beside the local fit. "
+    "serve: a load test of the server. "
     "shapes: synthetic rows beside the paper's. table: what is wanted, and whether it is met. columns: "
     "learners on the columns of each encoder, and on all features.",
     required=False,

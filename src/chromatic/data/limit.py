@@ -62,7 +62,7 @@ def limited(size: str, cache: str | None = None) -> Iterator[MemoryLimit]:
         yield MemoryLimit(limit, folder, scratch)
 
 
-def parse_size(text: str) -> int:
+def parse_size(text: str, what: str = "the memory") -> int:
     """Return the bytes of a size as people write it.
 
     >>> parse_size("1.5G"), parse_size("300M"), parse_size("4096")
@@ -75,5 +75,5 @@ def parse_size(text: str) -> int:
     except ValueError:
         size = 0.0
     if not 1 <= size < 2.0**60:
-        raise InputError(f"the memory is {text!r}; expected a size such as 500M or 8G")
+        raise InputError(f"{what} is {text!r}; expected a size such as 500M or 8G")
     return int(size)

@@ -25,6 +25,8 @@ UNUSED = -1  # the column of what makes none
 MOST_FEATURES = 512  # of a row; colors are sought one by one
 ROWS = (list, tuple, set, frozenset)
 
+Found = tuple[npt.NDArray[np.uint64], Numbers]  # the code and group of each feature; numbers
+
 _JOIN = chr(SEPARATOR).join
 
 
@@ -69,6 +71,18 @@ class RowEncoder:
         None for a row that has to be read as many rows are: one of odd tokens or of very many, and, with
         `only_known`, one of tokens that are not known.
         """
+        found = self.find(row)
+        if found is None or (only_known and (found[0] == NOTHING).any()):
+            return None
+        return self.columns_of(*found)
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether rows become the columns that are 1, and not all of their values."""
+        return self._sums is None and self._values is None
+
+    def find(self, row: Any) -> Found | None:
+        """The code and group of each feature of a row, NOTHING where it is not known, and its numbers."""
         read: tuple[Any, Numbers] | None
         if isinstance(row, ROWS):
             read = None if self._numeric else (row, ())
@@ -77,19 +91,20 @@ class RowEncoder:
             read = None if row is None else self._of_dict(row)
         if read is None or len(read[0]) > MOST_FEATURES:
             return None
-        tokens, numbers = read
-        contents = self._find(tokens)
-        if contents is None or (only_known and (contents == NOTHING).any()):
-            return None
+        contents = self._find(read[0])
+        return None if contents is None else (contents, read[1])
+
+    def columns_of(self, contents: npt.NDArray[np.uint64], numbers: Numbers) -> npt.NDArray[Any] | None:
+        """What `encode` gives, for features that were found; None where it does not give it."""
         if numbers and not self._of_table:
             numbers = self._dense_numbers(contents, numbers)
         if self._sums is not None:
             sums = np.zeros(self._n_columns)
-            _sum_row(contents, np.empty(len(tokens), np.int64), self._sums, sums)
+            _sum_row(contents, np.empty(len(contents), np.int64), self._sums, sums)
             return _with_numbers(sums, numbers)
         if self._values is None and numbers:  # a list of columns does not say them
             return None
-        kept = np.empty((2, len(tokens)), np.int32)
+        kept = np.empty((2, len(contents)), np.int32)
         n = _resolve(contents, self._colors, self._places, kept)
         columns: npt.NDArray[np.int32] = kept[0, :n]
         if self._values is None:

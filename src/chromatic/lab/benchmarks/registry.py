@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from chromatic._files import check_target
 from chromatic.errors import InputError
-from chromatic.lab.benchmarks import columns, contests, growth, shapes, spark, table, train
+from chromatic.lab.benchmarks import columns, contests, growth, serve, shapes, spark, table, train
 from chromatic.lab.benchmarks.data import Files, files
 from chromatic.lab.benchmarks.measure import Say
 from chromatic.learn.results import Record, append_lines
 
 ROWS = 100_000
-ON_ROWS = (*contests.CONTESTS, "growth", "train", "spark")
+ON_ROWS = (*contests.CONTESTS, "growth", "train", "spark", "serve")
 OTHERS = ("columns", "shapes", "table")  # these have rows of their own
 
 
@@ -81,4 +81,6 @@ def _on_rows(name: str, data: Files, asked: Asked, say: Say) -> Iterable[Record]
         return train.run(data, asked.runs, say)
     if name == "spark":
         return spark.run(data, say)
+    if name == "serve":
+        return serve.run(data, say)
     return contests.records(name, contests.run(name, data, asked.threads, asked.runs, say))
