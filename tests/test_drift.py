@@ -1,5 +1,7 @@
 """`encoder.drift`: what has moved is told, and what has not is not."""
 
+import lzma
+
 import numpy as np
 import pytest
 
@@ -153,3 +155,15 @@ def test_what_is_wrong_is_said(encoder):
     ):
         with pytest.raises(InputError, match=said):
             encoder.drift(*arguments, **named)
+
+
+def test_real_rows_in_another_order_stay_within_chance(debian_survival):
+    with lzma.open(debian_survival / "train.svm.xz", "rt") as file:
+        lines = [line.split() for line in file]
+    order = np.random.default_rng(0).permutation(len(lines))[:24_000]
+    X = [[int(entry.split(":")[0]) for entry in lines[i][1:]] for i in order]
+    y = np.array([int(lines[i][0]) for i in order])
+    found = ChromaticEncoder(budget=128).fit(X[:18_000], y[:18_000]).drift(X[18_000:], y[18_000:])
+    assert len(found.columns) > 50 and found.moved == []
+    assert not any(one.rate_moved for one in found.columns)
+    assert abs(found.unseen - found.expected_unseen) < 0.01

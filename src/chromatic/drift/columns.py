@@ -120,6 +120,7 @@ class RatesThen:
 
     rates: Floats  # smoothed, by column
     times: Floats  # occurrences of the features
+    unsure: Floats  # by how much smoothing moved rates: columns are chosen by them, so it may not do
 
 
 class LabelCounts:
@@ -159,7 +160,9 @@ class LabelCounts:
         some = self.columns >= 0
         times = np.bincount(self.columns[some], counts[some], minlength=n)
         sums = np.bincount(self.columns[some], (counts * rates)[some], minlength=n)
-        return RatesThen(sums / np.maximum(times, 1), times.astype(np.float64))
+        off = (rates - (self.part.prior or 0.0)) * (self.part.smoothing or 0.0)
+        unsure = np.bincount(self.columns[some], off[some], minlength=n) / np.maximum(times, 1)
+        return RatesThen(sums / np.maximum(times, 1), times.astype(np.float64), unsure)
 
     def errors(self, then: RatesThen, n_rows: int) -> Floats:
         """Return how far rates moved in standard errors, 0 where nothing tells it."""
@@ -169,6 +172,6 @@ class LabelCounts:
             variance = then.rates * (1 - then.rates)
         both = (self.times > 0) & (then.times > 0) & (variance > 0)
         times, old = np.where(both, self.times, 1.0), np.where(both, then.times, 1.0)
-        spread = self.squares / times * variance * (1 / times + 1 / old)
+        spread = self.squares / times * variance * (1 / times + 1 / old) + then.unsure**2
         moved = self.labels / times - then.rates
         return np.where(both, moved / np.sqrt(np.where(both, spread, 1.0)), 0.0)
