@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,13 @@ from chromatic._estimator import SparseEstimator
 from chromatic._threads import thread_count
 from chromatic.coloring import collisions
 from chromatic.data import Reader
-from chromatic.data.batch import Batch
+from chromatic.data.batch import Batch, check_kind
 from chromatic.data.hashing import NOTHING
-from chromatic.data.reader import NO_LABEL
+from chromatic.data.reader import NO_LABEL, paths_of
 from chromatic.data.rows import Rows
 from chromatic.data.unseen import Unseen, check_known
 from chromatic.data.vocabulary import Vocabulary
+from chromatic.drift import Drift, drift
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.explain import column_names, explain, locate
 from chromatic.encoding.explain_row import explain_row
@@ -227,6 +229,38 @@ class ModelView(SparseEstimator):
         counted = asdict(collisions(self._code(X), self.encoding_.coloring, thread_count(self.n_jobs)))
         counted.pop("dropped")
         return counted
+
+    def drift(self, X: Any, y: Any = None, *, window: int | None = None) -> Drift:
+        """Compare new rows with those that the encoder was fitted on.
+
+        Parameters
+        ----------
+        X : sparse matrix, list of rows, table or path
+            The new rows, in the order in which they came.
+        y : array-like of shape (n_rows,), default=None
+            Their labels, where they have some and these do not come with X.
+        window : int, default=None
+            The rows of a window; by default as many as make ten to twenty windows.
+
+        Returns
+        -------
+        Drift
+            The share of unseen features by window; of each column the population stability index, what it
+            would be by chance, and its rate then and now; predictions of the linear columns against labels.
+        """
+        check_is_fitted(self)
+        labels = None if y is None else np.asarray(y)
+        reader = replace(self._reader(self._input, labels_apart=y is not None), label_needed=False)
+        batches = self._stream(X, reader.by(self._vocabulary))
+        return drift(self.model_, batches, labels, window=window, threads=thread_count(self.n_jobs))
+
+    def _stream(self, X: Any, reader: Reader) -> Iterable[Batch]:
+        paths = paths_of(X)
+        if paths is not None:
+            return reader.stream(paths)
+        batches, _ = self._read(X, self._input, reader, fitting=False)
+        check_kind(batches, self._vocabulary.kind_in)
+        return batches
 
     def encode_one(self, tokens: Any) -> npt.NDArray[Any]:
         """Encode one row as `transform` does, in microseconds.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from chromatic.data.batch import Batch
     from chromatic.data.stored import StoredDataset
     from chromatic.data.vocabulary import Vocabulary
+    from chromatic.drift import Drift
     from chromatic.fitting import Fitted
     from chromatic.fitting.labels import OfRows
     from chromatic.model import Model
@@ -318,6 +319,36 @@ def transform_files(
     schema = model.encoding.vocabulary.schema
     if schema is not None and schema.classes:
         log.info("%s", schema.line_of_classes)
+
+
+def drift_files(
+    paths: list[str],
+    model: Model,
+    reading: Reading,
+    threads: int | None = None,
+    *,
+    window: int | None = None,
+    labelled: bool = True,
+) -> Drift:
+    """Compare the rows of files with those that a model was fitted on, with or without their labels."""
+    from chromatic.data.batch import LeftOut
+    from chromatic.drift.compare import check_window, drift
+
+    check_window(window)
+    left_out = LeftOut()
+
+    def counted(batches: Iterator[Batch]) -> Iterator[Batch]:
+        nonlocal left_out
+        for batch in batches:
+            left_out += LeftOut.of([batch])
+            yield batch if labelled else replace(batch, labels=None)
+
+    with opened(paths, reading_for(model, reading), threads) as reader:
+        reader = replace(reader.by(model.encoding.vocabulary), label_unread=not labelled)
+        batches = counted(reader.stream(paths))
+        found = drift(model, batches, window=window, threads=reader.threads)
+    left_out.warn()
+    return found
 
 
 def encode_files(

@@ -20,6 +20,7 @@ from chromatic.cli import (
     datasets,
     demo,
     describe,
+    drift,
     evaluate,
     fit,
     graph,
@@ -41,8 +42,8 @@ from chromatic.errors import MEMORY_RAN_OUT, InputError, InputWarning
 def guarded() -> Iterator[None]:
     """Turn errors into one line and an exit code.
 
-    0 done, 2 the input or the call is wrong, 1 anything else; as shells have it, 141 where the reader of
-    the output went away, and 130 interrupted (`chromatic.cli.run`).
+    0 done, 2 the input or the call is wrong, 3 more drift than is allowed, 1 anything else; as shells have
+    it, 141 where the reader of the output went away, and 130 interrupted (`chromatic.cli.run`).
     """
     try:
         yield
@@ -208,6 +209,7 @@ for command in (
     inspect.inspect,
     evaluate.evaluate,
     report.report,
+    drift.drift,
     serve.serve,
     reproduce.reproduce,
     benchmark.benchmark,

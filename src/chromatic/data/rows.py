@@ -37,19 +37,19 @@ class Rows:
     def pieces(self) -> Iterator[tuple[int, Rows]]:
         """The rows a number at a time, each piece with the number of its first row."""
         for start in range(0, self.n_rows, ROWS_PER_PIECE):
-            here = slice(start, start + ROWS_PER_PIECE)
-            indptr = self.indptr[start : start + ROWS_PER_PIECE + 1]
-            yield (
-                start,
-                replace(
-                    self,
-                    indptr=indptr - indptr[0],
-                    codes=self.codes[indptr[0] : indptr[-1]],
-                    labels=None if self.labels is None else self.labels[here],
-                    dense=self.dense[here],
-                    unseen_by_row=None if self.unseen_by_row is None else self.unseen_by_row[here],
-                ),
-            )
+            yield start, self.span(start, start + ROWS_PER_PIECE)
+
+    def span(self, start: int, stop: int) -> Rows:
+        """The rows from start to stop; `unseen` stays that of all rows."""
+        here, indptr = slice(start, stop), self.indptr[start : stop + 1]
+        return replace(
+            self,
+            indptr=indptr - indptr[0],
+            codes=self.codes[indptr[0] : indptr[-1]],
+            labels=None if self.labels is None else self.labels[here],
+            dense=self.dense[here],
+            unseen_by_row=None if self.unseen_by_row is None else self.unseen_by_row[here],
+        )
 
     def truncated(self, n_kept: int) -> Rows:
         """Return the rows with only the features whose code is below n_kept."""

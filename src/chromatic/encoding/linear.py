@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic.data.checked import Arrays, CheckedArrays, finite, must
+from chromatic.data.rows import Rows
 from chromatic.parameters import Settings
 
 MOST = 16  # columns, where nobody asked for a number
@@ -50,6 +51,13 @@ class Linear:
     def columns_of(self, colors: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """Return the linear column, from 0, of each of some colors."""
         return colors % np.int32(self.n_columns)
+
+    def margins(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Return what the model of all features says of rows: log-odds, or the label that is a number."""
+        row_of = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
+        sums = np.bincount(row_of, self.weights[rows.codes], minlength=rows.n_rows)
+        of_dense = (rows.dense.astype(np.float64) * self.of_dense).sum(axis=1)
+        return np.asarray(sums + of_dense + self.intercept, np.float64)
 
     def facts(self) -> dict[str, Any]:
         """Return the plain values that a file keeps."""

@@ -294,6 +294,13 @@ class Encoding(ABC):
         return None
 
     @property
+    def label_means(self) -> Floats | None:
+        """The smoothed rate or mean label of each feature; None: the model does not tell it."""
+        if self.prior is None or (self.smoothed is None and self.tables.values is not None):
+            return None
+        return self.measure if self.smoothed is None else self.smoothed
+
+    @property
     def smoothing(self) -> float | None:
         """The pseudo-count of the overall rate; None where nothing was smoothed by one."""
         return None

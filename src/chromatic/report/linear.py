@@ -9,7 +9,7 @@ import numpy as np
 
 from chromatic.encoding.explain import linear_features, strongest
 from chromatic.report.calibration import around, pooled_shapes
-from chromatic.report.observed import pool, sums_by
+from chromatic.report.observed import pool
 from chromatic.report.subject import Floats, Hint, Subject, name_of
 from chromatic.report.svg import Axis, Plot, line
 
@@ -110,10 +110,7 @@ def predicted(subject: Subject) -> Floats:
     """Return what the model of all features says of the test rows: a probability, or a mean."""
     model, observed = subject.encoding.linear, subject.observed
     assert model is not None and observed is not None
-    rows = observed.resolved
-    row_of = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
-    sums = sums_by(row_of, model.weights[rows.codes], rows.n_rows)
-    margins = sums + rows.dense.astype(np.float64) @ model.of_dense + model.intercept
+    margins = model.margins(observed.resolved)
     return 1 / (1 + np.exp(-np.clip(margins, -500, 500))) if subject.binary else margins
 
 

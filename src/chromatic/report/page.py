@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from importlib import resources
-from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-import chromatic
 from chromatic.data.rows import Rows
 from chromatic.model import Model
 from chromatic.report import sections
 from chromatic.report.calibration import calibration
 from chromatic.report.classes import by_class, classes
 from chromatic.report.contents import as_json, embedded
-from chromatic.report.filters import FILTERS
 from chromatic.report.linear import linear
 from chromatic.report.observed import observe
+from chromatic.report.render import Section, rendered, resource
 from chromatic.report.subject import Subject
-
-
-class Section(NamedTuple):
-    """A part of the page that the navigation links to."""
-
-    id: str
-    title: str
-    content: Any  # plain values, with the name of the template that shows them
 
 
 def report(model: Model, rows: Rows | None = None, *, name: str = "model", threads: int = 1) -> str:
@@ -37,8 +25,9 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
     subject = Subject(name, model, observed)
     contents = embedded(subject)
     n_listed = len(contents["columns"]["number"])
-    script = _resource("page.js")
-    return _template("page.html").render(
+    script = resource("page.js")
+    return rendered(
+        "page.html",
         name=name,
         header=sections.header(subject),
         sections=[
@@ -52,30 +41,10 @@ def report(model: Model, rows: Rows | None = None, *, name: str = "model", threa
             Section("collisions", "Collisions", sections.collisions(subject)),
             Section("calibration", "Calibration", by_class(subject, calibration)),
         ],
-        version=chromatic.__version__,
         n_shown=len(contents["features"]["name"]),
         n_features=len(model.encoding.vocabulary),
-        # These three are not escaped: two files of this package, and JSON that is safe in a script.
-        style=Markup(_resource("page.css")),
+        # These two are not escaped: a file of this package, and JSON that is safe in a script.
         script=Markup(script),
         contents=as_json(contents),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )
-
-
-def _template(name: str) -> Template:
-    """Return a template of this package; whatever it shows is escaped."""
-    environment = Environment(
-        loader=PackageLoader("chromatic.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= FILTERS
-    return environment.get_template(name)
-
-
-def _resource(name: str) -> str:
-    return resources.files("chromatic.report").joinpath(name).read_text(encoding="utf-8")
