@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from chromatic._frames import pandas_frame, polars_frame
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut, check_kind
-from chromatic.data.objects import is_table, table_of_array
+from chromatic.data.objects import frame_of, is_table, table_of_array
 from chromatic.data.reader import paths_of
 from chromatic.data.schema import is_auto
 from chromatic.data.vocabulary import Vocabulary
@@ -200,12 +200,9 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the columns of a table that are features: all but labels, weights and groups."""
         label = "label" if input.label is None else input.label
         beside = {label, getattr(self, "weight", None), getattr(self, "group", None)}
-        found = [name for name in list(table.columns) if name in beside]
-        if not found:
-            return table
-        import narwhals as nw
-
-        return nw.from_native(table, eager_only=True).drop(found).to_native()
+        frame = frame_of(table)
+        found = [name for name in frame.columns if name in beside]
+        return frame.drop(found).to_native() if found else table
 
     def _is_array_of_columns(self, X: Any, input: Input, reader: Reader) -> bool:
         """Whether an array is a table: it has text, categories are named, or it was one at fit."""

@@ -185,12 +185,12 @@ def _of_frame(data: Any, reader: Reader | None) -> Iterator[Batch]:
         yield reader.batch_of(piece, schema)
 
 
-def table_of(data: Any) -> Any:
-    """A frame of any library as an Arrow table."""
+def frame_of(data: Any) -> Any:
+    """A frame of any library, in the words of narwhals."""
     import narwhals as nw
 
     try:
-        frame = nw.from_native(data, eager_only=True)
+        return nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
         raise InputError("two columns of the table have one name; expected different names") from error
     except TypeError as error:
@@ -198,8 +198,13 @@ def table_of(data: Any) -> Any:
             f"data of type {type(data).__name__}; expected a path, a scipy matrix, a list of tokens, "
             "sets or dicts, or a pandas, polars or pyarrow table"
         ) from error
+
+
+def table_of(data: Any) -> Any:
+    """A frame of any library as an Arrow table."""
     import pyarrow as pa
 
+    frame = frame_of(data)
     try:
         return frame.to_arrow().select(frame.columns)  # without pandas' index
     except (pa.ArrowInvalid, TypeError, pa.ArrowNotImplementedError) as error:
