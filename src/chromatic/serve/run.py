@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable
+from types import FrameType
 
 from chromatic._extras import optional
 from chromatic.errors import InputError
@@ -47,12 +48,19 @@ def serve(
         host, port = listener.getsockname()[:2]
         told = f"[{host}]" if ":" in host else host
         say(f"serving {model}, {models.current.n_columns:,} columns, at http://{told}:{port}")
-        # uvicorn raises the signal that stopped it again when all is done.
-        before = signal.signal(signal.SIGTERM, lambda number, frame: None)
-        try:
-            uvicorn.Server(config).run(sockets=[listener])
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        server, asked = uvicorn.Server(config), list[int]()
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            """Let requests under way end; a second Ctrl-C does not wait for them."""
+            server.force_exit = bool(asked) and number == signal.SIGINT
+            server.should_exit = True
+            asked.append(number)
+
+        # uvicorn's own raises the signal again at the end, where tasks that still run would log tracebacks.
+        server.handle_exit = stop  # type: ignore[assignment,method-assign]
+        server.run(sockets=[listener])
+        if signal.SIGINT in asked:
+            raise KeyboardInterrupt
 
 
 def _listening(host: str, port: int) -> socket.socket:
