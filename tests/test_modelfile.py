@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import chromatic
 from chromatic.data import Reader
+from chromatic.data.checked import CheckedArrays
 from chromatic.errors import InputError
 from chromatic.fitting import LocalSource, fit
 from chromatic.model import Input, Model
@@ -266,3 +267,9 @@ def test_where_null_has_a_column_every_feature_has_one(tmp_path):
     change(path, columns=np.full_like(load_file(path)["columns"], -1))
     with pytest.raises(InputError, match="columns is out of bounds"):
         load(path)
+
+
+def test_values_whose_sums_are_infinite_are_refused():
+    arrays = CheckedArrays({"values": np.array([1.0, -1e300])})
+    with pytest.raises(ValueError, match="values has numbers of 1e\\+200 and more"):
+        arrays.summable("values", 2)

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from chromatic.data.names import Names
 
+LARGEST = 1e200  # times the rows of any data it is a finite number
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -45,6 +47,12 @@ class CheckedArrays:
         """Return an array of finite numbers."""
         array = self.take(name, np.float64, length)
         finite(array, name)
+        return array
+
+    def summable(self, name: str, length: int) -> npt.NDArray[np.float64]:
+        """Return an array of numbers whose sums, over any rows, are finite too."""
+        array = self.numbers(name, length)
+        must(bool((np.abs(array) < LARGEST).all()), f"{name} has numbers of {LARGEST:g} and more")
         return array
 
     def starts(self, name: str, length: int, total: int) -> npt.NDArray[np.int64]:

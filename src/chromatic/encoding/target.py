@@ -99,7 +99,7 @@ class TargetEncoding(ValueEncoding):
         encoding = super().of_file(vocabulary, coloring, facts, arrays)
         of_null, log_odds = None, bool(facts.get("log_odds", False))
         if "of_null" in arrays:  # older files have none
-            of_null = arrays.numbers("of_null", coloring.n_colors)
+            of_null = arrays.summable("of_null", coloring.n_colors)
             must(
                 not log_odds or bool(((of_null > 0) & (of_null < 1)).all()), "rates are not between 0 and 1"
             )

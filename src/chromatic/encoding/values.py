@@ -53,5 +53,5 @@ class ValueEncoding(Encoding):
         cls, vocabulary: Vocabulary, coloring: Coloring, facts: dict[str, Any], arrays: CheckedArrays
     ) -> Self:
         finite(facts["prior"], "the prior")
-        values = arrays.numbers("values", len(vocabulary))
+        values = arrays.summable("values", len(vocabulary))
         return cls(vocabulary, coloring, values, float(facts["prior"]))
