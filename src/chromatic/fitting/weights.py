@@ -224,15 +224,10 @@ def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
     )
 
 
-def _share(task: Weighing, fold: int) -> float:
-    """Return the share of the rows that are outside of a fold."""
-    outside = task.weight((task.fold >= 0) & (task.fold != fold))
-    return outside / max(task.weight(task.fold >= 0), 1.0)
-
-
 def _out_of_fold(task: Weighing, fold: int, strength: float, start: Solution) -> tuple[float, Solution]:
     """Return the mean and the solution of the rows outside of a fold."""
     used = (task.fold >= 0) & (task.fold != fold)
+    share = task.weight(used) / max(task.weight(task.fold >= 0), 1.0)
     offset = _offset(task, used)
     if offset is None:
         log.warning(
@@ -240,7 +235,7 @@ def _out_of_fold(task: Weighing, fold: int, strength: float, start: Solution) ->
             fold,
         )
         return 0.0, _nothing(task)
-    return offset, _solve(task, used, (offset, strength / _share(task, fold)), start)
+    return offset, _solve(task, used, (offset, strength / share), start)
 
 
 def choose_strength(task: Weighing) -> tuple[float, float]:

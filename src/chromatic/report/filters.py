@@ -35,4 +35,13 @@ def three_digits(number: float) -> str:
     return f"{number:.3g}" if number < 1000 else counted(number)
 
 
-FILTERS = {function.__name__: function for function in (counted, percent, three_digits)}
+def signed(number: float, digits: int) -> str:
+    """Return a number with its sign; a page's minus is longer than a hyphen.
+
+    >>> signed(1.26, 1), signed(-1.26, 2)
+    ('+1.3', '−1.26')
+    """
+    return f"{number:+.{digits}f}".replace("-", "−")
+
+
+FILTERS = {function.__name__: function for function in (counted, percent, signed, three_digits)}
