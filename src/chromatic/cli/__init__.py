@@ -33,11 +33,11 @@ def run(main: Callable[[], None] | None = None) -> None:
     except KeyboardInterrupt:
         print("chromatic: interrupted", file=sys.stderr)
         sys.exit(130)
-    except (MemoryError, ImportError, OSError, SystemError) as error:  # of the import; `main` tells its own
+    except Exception as error:
         if not is_lack_of_memory(error):
             raise
-        print(f"chromatic: {MEMORY_RAN_OUT}", file=sys.stderr)
-        sys.exit(1)
+        os.write(2, f"chromatic: {MEMORY_RAN_OUT}\n".encode())
+        os._exit(1)  # Python's own end would look for memory, and say what it did not find
 
 
 class Interrupt:

@@ -35,7 +35,7 @@ from chromatic.cli import (
     warmup,
 )
 from chromatic.cli.terminal import say, visible
-from chromatic.errors import MEMORY_RAN_OUT, InputError, InputWarning
+from chromatic.errors import InputError, InputWarning
 
 
 @contextlib.contextmanager
@@ -58,10 +58,8 @@ def guarded() -> Iterator[None]:
         sys.exit(141)
     except Exception as error:
         _forget_output()
-        if is_lack_of_memory(error):
-            _fail(MEMORY_RAN_OUT, 1)
-        if not isinstance(error, OSError):
-            raise
+        if not isinstance(error, OSError) or is_lack_of_memory(error):
+            raise  # `chromatic.cli.run` tells the lack of memory
         _fail(str(error), 1)
 
 
