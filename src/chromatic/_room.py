@@ -22,8 +22,7 @@ def is_lack_of_memory(error: BaseException) -> bool:
     """Whether an array, the system, a thread or a library that is first used found no memory.
 
     A library may have its own error for that, which it raises while it handles another. Python's is a
-    SystemError where C code found none and did not say so: "error return without exception set" of a module,
-    "returned NULL without setting an exception" of a function.
+    SystemError where C code found none and did not say so.
 
     >>> is_lack_of_memory(RuntimeError("can't start new thread")), is_lack_of_memory(OSError("no disk"))
     (True, False)
@@ -33,7 +32,7 @@ def is_lack_of_memory(error: BaseException) -> bool:
     text = str(error)
     told = isinstance(error, ImportError | OSError) and "failed to map segment" in text
     of_thread = isinstance(error, RuntimeError) and "can't start new thread" in text
-    untold = isinstance(error, SystemError) and re.search("without (exception set|setting an exception)", text)
+    untold = isinstance(error, SystemError) and re.search("without (setting an )?exception", text)
     of_system = isinstance(error, OSError) and error.errno == errno.ENOMEM
     if isinstance(error, MemoryError) or of_system or told or of_thread or untold:
         return True
