@@ -196,10 +196,11 @@ def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, in_this_
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("spark")  # one JVM for all
-def test_spark_and_the_local_fit_give_the_same_columns(java, small):
+def test_spark_and_the_local_fit_give_the_same_columns(java, small, monkeypatch):
+    monkeypatch.setattr(spark, "QUARTERS", (1, 4))
     said = []
     kept = spark.run(small, said.append)
-    assert [record["what"] for record in kept] == ["local", *(f"Spark, {i}/4" for i in (1, 2, 3, 4))]
+    assert [record["what"] for record in kept] == ["local", "Spark, 1/4", "Spark, 4/4"]
     assert said[-1].split() == ["the", "same", "columns", "yes", "yes"]
 
 
