@@ -7,6 +7,7 @@ keeps the parameters of the machine, and some make a report. Memory is limited, 
 it grow out of proportion fails.
 """
 
+import contextlib
 import json
 import os
 import resource
@@ -15,6 +16,7 @@ import warnings
 from collections import Counter
 from functools import cache
 from random import Random
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,8 @@ from chromatic.encoding.explain import column_names, explain
 from chromatic.encoding.one import RowEncoder
 from chromatic.errors import InputError, InputWarning
 from chromatic.fitting import LocalSource, fit
-from chromatic.model import Input, Model
+from chromatic.fitting.later import MoreSource
+from chromatic.model import Input, Model, updated
 from chromatic.modelfile import _read, checksum_of, load, save
 from chromatic.parameters import PARAMETERS, Settings
 from chromatic.report.page import report
@@ -129,6 +132,8 @@ def use(model: Model) -> None:
         assert len(model.training_rows) <= encoding.vocabulary.n_rows
     if encoding.vocabulary.numeric_names:
         return
+    if model.kept is not None:
+        update(model, rows)
     many = encoding.encode(encoding.vocabulary.encode(Reader().batches(rows))).to_csr()
     assert many.shape == (len(rows), len(names))
     assert many.nnz == 0 or (0 <= many.indices.min() and many.indices.max() < many.shape[1])
@@ -141,6 +146,17 @@ def use(model: Model) -> None:
         listed = encoding.tables.values is None and not encoding.sums  # the columns that are 1
         wanted = np.flatnonzero(expected) if listed else expected
         assert np.array_equal(one, wanted), (row, one, wanted)
+
+
+def update(model: Model, rows: list[list[Any]]) -> None:
+    """Add rows to a model, twice."""
+    for decay in (1.0, 0.5):
+        batches, labels = Reader().batches(rows), np.arange(len(rows)) % 2
+        with contextlib.suppress(InputError):  # classes or parameters may be others
+            model = updated(
+                model, MoreSource(model.encoding, model.kept, batches, labels.astype(float), decay=decay)
+            )
+            TALLY["updated"] += 1
 
 
 ROWS = [(i, 3 * i % 31) for i in range(5)]
@@ -164,13 +180,16 @@ def seeds() -> list[bytes]:
         {"encoding": "submodular", "null": "emit"},
         {"encoding": "target", "leakage": "split"},
         {"encoding": "frequency"},
+        {"encoding": "submodular", "keep": "statistics"},
+        {"encoding": "target", "keep": "statistics"},
     ]
     files = []
     for data, options in kinds:
         for chosen in encodings:
             fitted = fit(LocalSource(data, labels), Settings(40, min_gain=0.0, **options, **chosen))
             for input in inputs(data.vocabulary.integers):
-                save(Model(fitted.encoding, fitted.settings.kept, input, fitted.trains), PATH)
+                told = fitted.settings.kept, input, fitted.trains, fitted.class_labels
+                save(Model(fitted.encoding, *told, kept=fitted.kept), PATH)
                 with open(PATH, "rb") as file:
                     files.append(file.read())
     return files

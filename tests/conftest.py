@@ -32,7 +32,7 @@ def java() -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("there is no Java on this machine")
-    # Jobs of seconds do not repay what a JVM compiles for hours of work: these tests take a third less time.
+    # Jobs of seconds do not repay what a JVM compiles for hours of work: a third of the time goes.
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 

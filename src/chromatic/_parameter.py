@@ -43,7 +43,6 @@ class Parameter:
 
     name: str
     python: str  # the name in Python
-    flag: str  # the flag on the command line
     spark: str  # the Param of Spark
     kinds: tuple[type, ...]  # of int, float, str, bool, list and NoneType
     choices: tuple[str, ...]  # the words that are allowed; empty where any text is
@@ -53,6 +52,17 @@ class Parameter:
     least: float | None  # of numbers
     in_file: bool  # whether a model file keeps it
     only_python: bool  # whether it is about what Python gets: neither a flag nor a Param of Spark
+
+    @property
+    def switch(self) -> str | None:
+        """The one word that the parameter is, unless it is None."""
+        return self.choices[0] if self.kinds == (str, NoneType) and len(self.choices) == 1 else None
+
+    @property
+    def flag(self) -> str:
+        """The flag on the command line."""
+        words = [self.name.replace("_", "-"), *([] if self.switch is None else [self.switch])]
+        return "--" + "-".join(words)
 
     @classmethod
     def of(cls, name: str, default: Any, hint: Any, told: Mapping[str, Any]) -> Self:
@@ -66,7 +76,6 @@ class Parameter:
         return cls(
             name=name,
             python=python,
-            flag="--" + name.replace("_", "-"),
             spark=first + "".join(word.capitalize() for word in others),
             kinds=tuple({Literal: str, list: list}.get(get_origin(option), option) for option in options),
             choices=told["choices"] or words,

@@ -11,12 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import ClassifierTags, Tags, check_array, check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils import ClassifierTags, Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from chromatic import modelfile
+from chromatic._living import LivingView, labels_of
 from chromatic._log import told
-from chromatic._view import ModelView
 from chromatic.data.reader import paths_of
 from chromatic.encoding.encoded import Encoded
 from chromatic.errors import InputError
@@ -28,7 +28,7 @@ from chromatic.parameters import PARAMETERS, Settings, kept_in_files, of_paper
 from chromatic.registry import ENCODINGS, encoding_class
 
 
-class ChromaticEncoder(ModelView):
+class ChromaticEncoder(LivingView):
     """Turn millions of sparse features into a few hundred meaningful columns.
 
     Features that never occur together share a color, one categorical variable. The label's help then
@@ -99,6 +99,9 @@ class ChromaticEncoder(ModelView):
         error.
     names : bool, default=True
         Keep the names of string features in the model.
+    keep : {"statistics"}, default=None
+        What the model keeps of its rows: statistics, the sums by feature and fold, so that it can be
+        updated by later rows and merged with others.
     sparse_output : bool, default=True
         Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.
     categorical : {"auto"}, list of str or int, or mask, default="auto"
@@ -197,6 +200,7 @@ class ChromaticEncoder(ModelView):
         values: str = "elide",
         handle_unknown: str = "ignore",
         names: bool = True,
+        keep: str | None = None,
         sparse_output: bool = True,
         categorical: Any = "auto",
         label: str | None = None,
@@ -220,9 +224,8 @@ class ChromaticEncoder(ModelView):
         self.linear, self.min_gain = linear, min_gain
         self.unestimated, self.weight, self.group = unestimated, weight, group
         self.dense_threshold, self.min_count = dense_threshold, min_count
-        self.values = values
-        self.handle_unknown = handle_unknown
-        self.names = names
+        self.values, self.handle_unknown = values, handle_unknown
+        self.names, self.keep = names, keep
         self.sparse_output = sparse_output
         self.categorical, self.label = categorical, label
         self.format, self.delimiter, self.header = format, delimiter, header
@@ -327,7 +330,8 @@ class ChromaticEncoder(ModelView):
         settings = self._settings()
         with told(self.verbose), self._source(X, y, settings, told_of_rows) as (source, input):
             fitted = fit(source, settings)
-            self._hold(Model(fitted.encoding, settings.kept, input, fitted.trains, fitted.class_labels))
+            found = settings.kept, input, fitted.trains, fitted.class_labels
+            self._hold(Model(fitted.encoding, *found, kept=fitted.kept))
             return fitted.training
 
     @contextlib.contextmanager
@@ -336,7 +340,7 @@ class ChromaticEncoder(ModelView):
     ) -> Iterator[tuple[LocalSource, Input]]:
         """Open X as training rows."""
         apart, paths = y is not None, paths_of(X)
-        labels = _labels(y) if apart and encoding_class(settings.encoding).statistic is not None else None
+        labels = labels_of(y) if apart and encoding_class(settings.encoding).statistic is not None else None
         if settings.memory is None:
             batches, input = self._read_to_fit(X, labels_apart=apart)
             yield MemorySource(batches, labels, told_of_rows, threads=self.n_jobs), input
@@ -388,9 +392,3 @@ def load(path: str | os.PathLike[str]) -> ChromaticEncoder:
     encoder = ChromaticEncoder(**model.parameters)
     encoder._hold(model)
     return encoder
-
-
-def _labels(y: Any) -> npt.NDArray[Any]:
-    """Return labels as scikit-learn checks them: one finite value a row, of any type."""
-    checked = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None, input_name="y")
-    return np.asarray(checked)

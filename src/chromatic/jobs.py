@@ -11,16 +11,17 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chromatic._files import check_target, is_stream, make_folder
+from chromatic._files import check_target, make_folder
+from chromatic._paths import NO_ROW_FILES, RowFiles, check_paths
 from chromatic._threads import thread_count
 from chromatic.data import Dataset, Reader
 from chromatic.data.limit import Limit, parse_size
 from chromatic.data.source import SUFFIXES, Progress, total_size
 from chromatic.data.vocabulary import limits_of
 from chromatic.data.writers import check_weights, format_to_write
-from chromatic.errors import InputError, in_file
+from chromatic.errors import InputError
 from chromatic.parameters import Settings
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from chromatic.data.vocabulary import Vocabulary
     from chromatic.drift import Drift
     from chromatic.fitting import Fitted
-    from chromatic.fitting.labels import OfRows
     from chromatic.model import Model
 
 log = logging.getLogger("chromatic")
@@ -58,70 +58,11 @@ class Reading:
     bar: Bar = no_bar  # shows how far the reading is
 
 
-@dataclass(frozen=True)
-class RowFiles:
-    """Files that tell of training rows what their own files do not, a line a row."""
-
-    weights: str | None = None
-    groups: str | None = None
-
-    def read(self) -> OfRows:
-        """Return what they tell."""
-        from chromatic.fitting.labels import OfRows
-
-        weights = None if self.weights is None else _numbers_of(self.weights)
-        groups = None if self.groups is None else [line for _, line in _lines_of(self.groups)]
-        return OfRows(weights, groups)
-
-    def refuse(self, why: str) -> None:
-        """Refuse weights and groups where they have no place."""
-        for flag, path in (("--weights", self.weights), ("--groups", self.groups)):
-            if path is not None:
-                raise InputError(f"{flag} is {path}, {why}")
-
-
-NO_ROW_FILES = RowFiles()
-
-
-def _lines_of(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a small text file with their numbers, an empty one as an error."""
-    check_paths([path])
-    with open(path, encoding="utf-8", errors="backslashreplace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                raise in_file(path, number, "is empty; expected a line for each training row")
-            yield number, line.strip()
-
-
-def _numbers_of(path: str) -> list[float]:
-    """Return the numbers of a file, one a line."""
-    numbers = []
-    for at, line in _lines_of(path):
-        try:
-            numbers.append(float(line))
-        except ValueError as error:
-            raise in_file(path, at, f"{line[:40]!r} is no number; expected one a line") from error
-    return numbers
-
-
 class Target(NamedTuple):
     """A file to write, and its format."""
 
     path: str
     format: str
-
-
-def check_paths(paths: list[str]) -> None:
-    """Refuse files that are not there, before the work on others."""
-    if paths.count("-") > 1:
-        raise InputError("standard input (-) is named twice; expected it once at most")
-    for i, path in enumerate(paths):
-        if path == "-":
-            continue
-        if not os.path.exists(path):
-            raise in_file(path, None, "no such file; check the path")
-        if is_stream(path) and any(os.path.samefile(path, other) for other in paths[:i] if other != "-"):
-            raise in_file(path, None, "is named twice, and a pipe can be read once; expected a file")
 
 
 def target_of(path: str, format: str | None = None) -> Target:
@@ -280,7 +221,8 @@ def model_of(fitted: Fitted, reading: Reading) -> Model:
 
     input = Input("files", label=reading.label)
     read_as = {"categorical": reading.categorical, "label": reading.label}
-    return Model(fitted.encoding, fitted.settings.kept | read_as, input, fitted.trains, fitted.class_labels)
+    parameters = fitted.settings.kept | read_as
+    return Model(fitted.encoding, parameters, input, fitted.trains, fitted.class_labels, kept=fitted.kept)
 
 
 def save_model(model: Model, path: str) -> None:
@@ -288,6 +230,8 @@ def save_model(model: Model, path: str) -> None:
     from chromatic.modelfile import save
 
     save(model, path, names=model.parameters["names"])
+    if model.kept is not None:
+        log.warning("%s MB of the model are statistics, for later rows", f"{model.kept.size / 1e6:,.1f}")
 
 
 def reading_for(model: Model, reading: Reading) -> Reading:
@@ -295,6 +239,49 @@ def reading_for(model: Model, reading: Reading) -> Reading:
     if reading.label is not None:
         return reading
     return replace(reading, label=model.input.label, label_needed=False)
+
+
+def _read_for(model: Model, paths: list[str], reading: Reading, settings: Settings) -> list[Batch]:
+    """Read rows with labels that a model is to learn from, as its own rows were read."""
+    vocabulary = model.encoding.vocabulary
+    with opened(paths, replace(reading_for(model, reading), label_needed=True), settings.threads) as reader:
+        reader = replace(reader.by(vocabulary), weight=settings.weight, group=settings.group)
+        return reader.batches(paths)
+
+
+def update_files(
+    model: Model,
+    paths: list[str],
+    reading: Reading,
+    settings: Settings,
+    of_rows: RowFiles = NO_ROW_FILES,
+    **forget: Any,
+) -> Model:
+    """Return a model after the rows of files; `forget` are the decay, and after how long features go."""
+    from chromatic.fitting.later import MoreSource, check_update, checked_past
+    from chromatic.model import updated
+
+    checked_past(model.kept)
+    check_update(**forget)
+    batches = _read_for(model, paths, reading, settings)
+    given = model.encoding, model.kept, batches, None, of_rows.read()
+    return updated(model, MoreSource(*given, **forget, threads=settings.threads))
+
+
+def fit_files_like(
+    model: Model,
+    paths: list[str],
+    reading: Reading,
+    settings: Settings,
+    of_rows: RowFiles = NO_ROW_FILES,
+) -> Model:
+    """Return a model of the rows of files with the features, colors and parameters of another."""
+    from chromatic.fitting.later import LikeSource
+    from chromatic.model import fitted_like
+
+    batches = _read_for(model, paths, reading, settings)
+    source = LikeSource(model.encoding, batches, None, of_rows.read(), threads=settings.threads)
+    return fitted_like(model, source)
 
 
 def transform_files(

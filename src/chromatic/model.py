@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.explain import column_names
 from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.protocol import Encoding
+from chromatic.errors import InputError
+from chromatic.fitting.fit import fit, update
+from chromatic.fitting.kept import Kept
+from chromatic.fitting.later import LikeSource, MoreSource, checked_past
+from chromatic.fitting.merging import Living, merge
+from chromatic.parameters import Settings
 
 INPUTS = ("rows", "matrix", "table", "files")
 
@@ -55,6 +62,8 @@ class Model:
     trains: npt.NDArray[np.bool_] | None = None  # which rows were left to train on; None: all of them
     classes: tuple[Any, ...] | None = None  # the kinds of labels, ascending; None: there are none
 
+    kept: Kept | None = None  # what later rows are added to; None: nothing was to be kept
+
     @property
     def n_columns(self) -> int:
         """The columns, dense ones included."""
@@ -70,3 +79,34 @@ class Model:
         if self.trains is None:
             return np.arange(self.encoding.vocabulary.n_rows)
         return np.flatnonzero(self.trains)
+
+
+def updated(model: Model, source: MoreSource) -> Model:
+    """Return a model after the rows of a source were added to its own."""
+    fitted = update(source, Settings.of_kept(model.parameters), model.classes)
+    return replace(model, encoding=fitted.encoding, kept=fitted.kept)
+
+
+def fitted_like(model: Model, source: LikeSource) -> Model:
+    """Return a model of other rows with the features, colors and parameters of a model."""
+    checked_past(model.kept)
+    found = fit(source, Settings.of_kept(model.parameters))
+    if found.class_labels != model.classes:
+        raise InputError(
+            f"labels are of the kinds {found.class_labels}, and {model.classes} in the model to be like; "
+            "expected the same kinds"
+        )
+    return replace(model, encoding=found.encoding, kept=found.kept)
+
+
+def merged(models: Sequence[Model]) -> Model:
+    """Return the model of the rows of all; refuse models of other features, colors or parameters."""
+    first = models[0]
+    for other in models[1:]:
+        if (other.parameters, other.classes) != (first.parameters, first.classes):
+            raise InputError(
+                "the models have other parameters or classes; expected models fitted like each other"
+            )
+    living = [Living(one.encoding, checked_past(one.kept)) for one in models]
+    whole = merge(living, Settings.of_kept(first.parameters), first.classes)
+    return replace(first, encoding=whole.encoding, kept=whole.kept)

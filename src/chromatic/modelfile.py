@@ -29,8 +29,9 @@ from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.linear import Linear
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import in_file
+from chromatic.fitting.kept import Kept
 from chromatic.model import INPUTS, Input, Model
-from chromatic.parameters import kept_in_files
+from chromatic.parameters import Settings, kept_in_files
 from chromatic.registry import ENCODINGS, OF_OTHER_LABELS, encoding_class
 
 VERSION = 3
@@ -53,6 +54,9 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
         facts["encoding"]["linear"] = encoding.linear.facts()
         arrays |= encoding.linear.arrays()
     _put_vocabulary(encoding.vocabulary, arrays, facts, names)
+    if model.kept is not None:
+        facts["kept"] = model.kept.facts()
+        arrays |= model.kept.arrays()
     if model.input.columns is not None:
         _put_names("input_names", Names.pack([name.encode() for name in model.input.columns]), arrays)
     if model.trains is not None:
@@ -122,7 +126,11 @@ def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
     input = _input(facts["input"], arrays)
     if input.kind == "matrix":
         _check_columns_of_matrix(vocabulary, input.n_columns or 0)
-    return Model(encoding, kept_in_files(facts["parameters"]), input, trains, _classes(facts, encoding))
+    parameters, classes, kept = kept_in_files(facts["parameters"]), _classes(facts, encoding), None
+    if facts.get("kept") is not None:
+        settings = Settings.of_kept(parameters)
+        kept = Kept.of_file(facts["kept"], arrays, encoding, settings, binary=classes is not None)
+    return Model(encoding, parameters, input, trains, classes, kept=kept)
 
 
 def _classes(facts: dict[str, Any], encoding: Encoding) -> tuple[Any, ...] | None:

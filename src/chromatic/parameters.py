@@ -163,6 +163,12 @@ class Settings:
         group="Features",
     )
     names: bool = said("Keep the names of string features in the model.", True, group="Features")
+    keep: Literal["statistics"] | None = said(
+        "What the model keeps of its rows: statistics, the sums by feature and fold, so that it can be "
+        "updated by later rows and merged with others.",
+        None,
+        group="Features",
+    )
     sparse_output: bool = said(
         "Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.",
         True,
@@ -237,6 +243,11 @@ class Settings:
                 "or linear=0"
             )
         check_order(self.order, self.coloring)
+        if self.keep is not None and self.leakage == "split":
+            raise InputError(
+                "keep is 'statistics' and leakage 'split', which leaves rows out of them; expected another "
+                "leakage, or keep=None"
+            )
         if self.leakage == "crossfit" and self.folds != "consecutive" and self.folds < 2:
             raise InputError(f"folds is {self.folds}; expected 2 or more, or another leakage")
         if self.leakage == "split" and not 1 <= self.split_rate <= 32:
@@ -248,6 +259,12 @@ class Settings:
     def paper(cls, budget: int | None = None, **others: Any) -> Self:
         """Return the paper's own setting: first-fit by degree, greedy, split, nothing smoothed."""
         return cls(**of_paper(others) | ({} if budget is None else {"budget": budget}))
+
+    @classmethod
+    def of_kept(cls, parameters: Mapping[str, Any], **others: Any) -> Self:
+        """Return the settings of a model file, with others in the place of those that it does not keep."""
+        names = {one.python: one.name for one in PARAMETERS}
+        return cls(**{names[python]: value for python, value in parameters.items()} | others)
 
     @property
     def keeps_fields(self) -> bool:

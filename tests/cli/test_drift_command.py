@@ -95,7 +95,7 @@ def test_a_page_is_written_beside_the_tables_or_instead_of_them(folder):
         ("m.chroma alike.svm -o nowhere/page.html", "there is no folder"),
         ("m.chroma nothing.svm", "no such file"),
         ("m.chroma empty.svm", "is empty; expected at least one row"),
-        ("m.chroma odd.svm", "the label 5.0, which training did not have; expected 0, 1"),
+        ("m.chroma odd.svm", "the label 5, which training did not have; expected 0, 1"),
         ("alike.svm alike.svm", "is no model file"),
         ("m.chroma", "missing argument"),
     ],

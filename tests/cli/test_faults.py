@@ -56,7 +56,8 @@ def rows(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(rows):
     path = rows.parent / "model.chroma"
-    assert run("fit", rows, "-o", path, "--budget=64") == (0, b"", "")
+    code, output, told = run("fit", rows, f"-o{path}", "--budget=64", "--keep-statistics")
+    assert (code, output) == (0, b"") and "MB of the model are statistics" in told
     return path
 
 
@@ -65,6 +66,7 @@ def command_of(name, rows, model, folder):
     files = {
         "fit": "m.chroma",
         "fit from disk": "m.chroma",
+        "update": "m.chroma",
         "transform": "columns.svm",
         "convert": "rows.parquet",
         "evaluate": "grid.parquet",
@@ -73,6 +75,7 @@ def command_of(name, rows, model, folder):
     fit_from_disk = ["fit", rows, "-o", out, "--budget", 64, "--memory", "1G"]
     commands = {
         "fit": ["fit", rows, "-o", out, "--budget", 64],
+        "update": ["update", model, rows, "-o", out],
         "fit from disk": [*fit_from_disk, "--cache", folder / "cache"],
         "transform": ["transform", model, rows, "-o", out],
         "convert": ["convert", rows, "-o", out],
@@ -110,7 +113,9 @@ def kill_sometime(args, folder, draw, calls):
     process.communicate()
 
 
-@pytest.mark.parametrize("name", ["fit", "fit from disk", "transform", "convert", "evaluate", "reproduce"])
+@pytest.mark.parametrize(
+    "name", ["fit", "fit from disk", "update", "transform", "convert", "evaluate", "reproduce"]
+)
 def test_a_killed_command_leaves_the_old_file_or_the_whole_new_one(name, rows, model, tmp_path):
     draw = random.Random(name)
     args, out = command_of(name, rows, model, tmp_path)

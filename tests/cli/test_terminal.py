@@ -73,7 +73,7 @@ def test_messages_escape_what_they_repeat(folder, monkeypatch, args):
 
 
 def test_text_is_printed_in_one_place():
-    """Commands print by `terminal.say`, which escapes; errors by `_fail`, an interrupt by `run`, on standard error."""
+    """Commands print by `terminal.say`, which escapes; errors by `_fail`, and an interrupt by `run`."""
     printing = {}
     for path in Path(chromatic.cli.__file__).parent.glob("*.py"):
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]

@@ -96,3 +96,25 @@ def proper_colorings(neighbors, m):
             (*c, x) for c in colorings for x in range(m) if all(c[u] != x for u in around if u < v)
         ]
     return colorings
+
+
+def extend(rows, colors, masses, n_colors):
+    """Colors for the features after those that have one: the lightest free, else the fewest conflicts."""
+    colors, mass = list(colors), Counter()
+    for v, color in enumerate(colors):
+        mass[color] += masses[v]
+    forced = conflicts = 0
+    for v in range(len(colors), len(masses)):
+        met = Counter()
+        for row in rows:
+            if v in row:
+                met.update({colors[u] for u in row if u < len(colors)})
+        free = [c for c in range(n_colors) if not met[c]]
+        if free:
+            choice = min(free, key=lambda c: (mass[c], c))
+        else:
+            choice = min(range(n_colors), key=lambda c: (met[c], mass[c], c))
+            forced, conflicts = forced + 1, conflicts + met[choice]
+        colors.append(choice)
+        mass[choice] += sum(v in row for row in rows)
+    return colors, forced, conflicts

@@ -57,3 +57,34 @@ def descend(rows, dense, labels, order, solution, *, offset, strength, binary, i
         for v, x in xs.items():
             weights[v] += step * x
     return off
+
+
+def advance(rows, dense, labels, order, solution, *, margins, room, binary, importance=None):
+    """One epoch over later rows; `room` says of each weight, as `descend` calls it, how far it can move.
+
+    Returns by how much the dual variables were off before their steps.
+    """
+    duals, moves = solution
+    off = 0.0
+    for i in order:
+        weight = 1.0 if importance is None else importance[i]
+        xs = dict.fromkeys(rows[i], 1.0) | {("dense", d): x for d, x in enumerate(dense[i])} | {None: 1.0}
+        margin = margins[i] + sum(x * moves[v] for v, x in xs.items())
+        length = sum(x * x * room[v] for v, x in xs.items())
+        if binary:
+            sign = 1.0 if labels[i] == 1 else -1.0
+            off += abs(weight / (1 + math.exp(sign * margin)) - duals[i])
+            low, high = 0.0, weight
+            for _ in range(200):
+                z = (low + high) / 2
+                slope = length * (z - duals[i]) + sign * margin + math.log(z / (weight - z))
+                low, high = (low, z) if slope > 0 else (z, high)
+            step, duals[i] = sign * (z - duals[i]), z
+        else:
+            lacking = labels[i] - margin - duals[i] / weight
+            off += weight * abs(lacking)
+            step = lacking / (length + 1 / weight)
+            duals[i] += step
+        for v, x in xs.items():
+            moves[v] += step * x * room[v]
+    return off

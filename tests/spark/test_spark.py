@@ -251,6 +251,10 @@ def test_numbers_are_learned_as_locally_and_what_needs_a_local_fit_is_refused(sp
     for parameters, message in [
         ({"targetType": "classes"}, "'label' has several classes, which Spark does not fit yet; expected"),
         ({"folds": "consecutive"}, "the rows of a frame have no order; expected a number of folds"),
+        (
+            {"keep": "statistics"},
+            "keep is 'statistics', which Spark does not keep yet; expected a local fit",
+        ),
     ]:
         with pytest.raises(InputError, match=message):
             ChromaticEstimator(budget=24, **parameters).fit(frame)

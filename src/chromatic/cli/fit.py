@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chromatic.cli import options
+from chromatic.errors import InputError
+from chromatic.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from chromatic.jobs import Reading, RowFiles
+    from chromatic._paths import RowFiles
+    from chromatic.jobs import Reading
     from chromatic.parameters import Settings
 
 GROUPS = ("Columns", "Colors", "Labels", "Rows", "Features", "Running")
@@ -19,6 +22,12 @@ GROUPS = ("Columns", "Colors", "Labels", "Rows", "Features", "Running")
     "--encoded", section="Output", help="Also write the training rows, each encoded by the rates of others."
 )
 @options.to
+@options.option(
+    "--like",
+    metavar="MODEL",
+    section="Output",
+    help="Take features, colors and parameters from a model that keeps its statistics, to merge both.",
+)
 @options.parameters(*GROUPS)
 @options.of_rows
 @options.reading
@@ -29,6 +38,7 @@ def fit(
     encoded: str | None,
     to: str | None,
     *,
+    like: str | None,
     settings: Settings,
     of_rows: RowFiles,
     reading: Reading,
@@ -41,6 +51,9 @@ def fit(
     from chromatic import jobs
     from chromatic._files import check_target
 
+    if like is not None:
+        _fit_like(like, train, output, encoded, settings=settings, of_rows=of_rows, reading=reading)
+        return
     if engine.is_spark:
         jobs.check_for_spark(reading, to, settings)
         of_rows.refuse("which --engine spark does not take yet; expected --engine local")
@@ -53,6 +66,37 @@ def fit(
         for target in targets:
             jobs.write_training_rows(fitted, target, settings.threads)
         jobs.save_model(jobs.model_of(fitted, reading), output)
+
+
+def _fit_like(
+    like: str,
+    train: list[str],
+    output: str,
+    encoded: str | None,
+    *,
+    settings: Settings,
+    of_rows: RowFiles,
+    reading: Reading,
+) -> None:
+    from chromatic import jobs
+    from chromatic._files import check_target
+    from chromatic.modelfile import load
+
+    if encoded is not None:
+        raise InputError(
+            "--encoded is given with --like; expected --like alone, which writes a model to merge"
+        )
+    for one in PARAMETERS:
+        if (
+            one.in_file
+            and one.name not in ("weight", "group")
+            and getattr(settings, one.name) != one.default
+        ):
+            raise InputError(
+                f"{one.flag} is given with --like, which takes the parameters of {like}; expected it there"
+            )
+    check_target(output)
+    jobs.save_model(jobs.fit_files_like(load(like), train, reading, settings, of_rows), output)
 
 
 def _fit_on_spark(

@@ -157,6 +157,7 @@ def graph(
     Example: chromatic graph train.svm.gz --test test.svm.gz --max-k 64 --plots figures --json
     """
     from chromatic import jobs
+    from chromatic._paths import check_paths
     from chromatic._threads import thread_count
     from chromatic.coloring import Request, transpose
     from chromatic.coloring.choose import chosen
@@ -173,7 +174,7 @@ def graph(
         min_edge_count=settings.min_edge_count,
         order=settings.order,
     )
-    jobs.check_paths([*train, *test])
+    check_paths([*train, *test])
     threads = thread_count(settings.threads)
     with jobs.read_or_store(train, reading, replace(settings, names=studied.needs_names)) as data:
         rows = data.rows

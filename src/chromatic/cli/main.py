@@ -32,6 +32,7 @@ from chromatic.cli import (
     serve,
     transform,
     tune,
+    update,
     warmup,
 )
 from chromatic.cli.terminal import say, visible
@@ -203,6 +204,8 @@ for command in (
     fit.fit,
     fit.encode,
     tune.tune,
+    update.update,
+    update.merge,
     transform.transform,
     inspect.inspect,
     evaluate.evaluate,

@@ -17,7 +17,8 @@ from chromatic.errors import InputError
 from chromatic.parameters import READING, ROWS, SHARED, Settings
 
 if TYPE_CHECKING:
-    from chromatic.jobs import Reading, RowFiles
+    from chromatic._paths import RowFiles
+    from chromatic.jobs import Reading
 
 WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 _NUMBERS: dict[type, str] = {int: "a whole number", float: "a number"}
@@ -172,6 +173,8 @@ def _flag_of(row: Parameter) -> Decorator:
     told: dict[str, Any] = {"help": row.sentence, "section": row.group, "default": row.default}
     if list in row.kinds:
         return option(row.flag, type=Columns(row.choices), **told)
+    if row.switch is not None:
+        return option(row.flag, row.name, flag_value=row.switch, **told)
     if bool in row.kinds and row.default is None:
         return option(f"{row.flag}/--no-{row.flag[2:]}", is_flag=True, callback=_none_unless_given, **told)
     if bool in row.kinds:
@@ -212,7 +215,7 @@ reading = gathered(
 
 def _row_files(**given: Any) -> RowFiles:
     import_numba()
-    from chromatic.jobs import RowFiles
+    from chromatic._paths import RowFiles
 
     return RowFiles(**given)
 

@@ -4,10 +4,12 @@ from chromatic.coloring.certificate import Certificate, certify
 from chromatic.coloring.choose import color
 from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.coloring import Coloring
-from chromatic.coloring.request import MOST_COLORS, STRATEGIES, Request, Size, palette_with
+from chromatic.coloring.extend import extend
+from chromatic.coloring.request import BALANCED, MOST_COLORS, STRATEGIES, Request, Size, palette_with
 from chromatic.data.transpose import Transposed, transpose
 
 __all__ = [
+    "BALANCED",
     "MOST_COLORS",
     "STRATEGIES",
     "Certificate",
@@ -19,6 +21,7 @@ __all__ = [
     "certify",
     "collisions",
     "color",
+    "extend",
     "palette_with",
     "represent",
     "transpose",

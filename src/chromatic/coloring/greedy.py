@@ -22,6 +22,7 @@ from chromatic._threads import ordered_map
 from chromatic.coloring.coloring import Coloring, coloring_of
 from chromatic.coloring.request import MOST_COLORS, Request
 from chromatic.data.batch import NO_FIELD
+from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed
 from chromatic.errors import InputError
 
@@ -76,6 +77,32 @@ class Greedy:
             self.state[_OPEN] = self.palette
             self.keys[: self.palette] = np.arange(self.palette)
 
+    def go_on(
+        self,
+        rows: Rows,
+        colors: npt.NDArray[np.int32],
+        masses: npt.NDArray[np.int64],
+        n_colors: int,
+    ) -> None:
+        """Begin with features that have colors; those of -1 have none yet."""
+        words = (n_colors + 63) // 64
+        self.make_bitsets(rows.n_rows, words)
+        _mark((rows.indptr, rows.codes), colors, self.used)
+        some = colors >= 0
+        mass = np.bincount(colors[some], masses[some], n_colors).astype(np.int64)
+        self.keys[:n_colors] = np.arange(n_colors) + (mass << _COLOR_BITS)
+        self.state[_OPEN] = n_colors
+
+    @property
+    def forced(self) -> int:
+        """How many features found no free color."""
+        return int(self.state[_FORCED])
+
+    @property
+    def conflicts(self) -> int:
+        """In how many rows these met their color."""
+        return int(self.state[_CONFLICTS])
+
     def coloring(self, lower_bound: int, vocabulary: int) -> Coloring:
         """Return the coloring, when all features are colored."""
         self.colors[self.features] += self.first
@@ -88,8 +115,8 @@ class Greedy:
             self.first + (int(self.state[_OPEN]) if len(self.features) else 0),
             lower_bound=lower_bound,
             vocabulary=vocabulary,
-            forced=int(self.state[_FORCED]),
-            conflicts=int(self.state[_CONFLICTS]),
+            forced=self.forced,
+            conflicts=self.conflicts,
             forbidden=self.forbidden,
         )
 
@@ -161,6 +188,17 @@ class Greedy:
             (np.zeros(words, np.uint64), self.keys, np.zeros(64 * words, np.int64), self.state),
             (self.colors, self.forbidden),
         )
+
+
+@kernel
+def _mark(rows, colors, used):  # type: ignore[no-untyped-def]
+    """Set the bits of the colors that the features of each row have, where they have one."""
+    indptr, codes = rows
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            color = np.int64(colors[codes[i]])
+            if color >= 0:
+                used[row, color >> 6] |= U64(1) << U64(color & 63)
 
 
 @kernel

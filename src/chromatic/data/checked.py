@@ -49,7 +49,7 @@ class CheckedArrays:
         finite(array, name)
         return array
 
-    def summable(self, name: str, length: int) -> npt.NDArray[np.float64]:
+    def summable(self, name: str, length: int | None = None) -> npt.NDArray[np.float64]:
         """Return an array of numbers whose sums, over any rows, are finite too."""
         array = self.numbers(name, length)
         must(bool((np.abs(array) < LARGEST).all()), f"{name} has numbers of {LARGEST:g} and more")

@@ -134,6 +134,10 @@ class Vocabulary:
             same &= self.names_of_dense.are(slots - np.uint32(len(self)), *spans)
         return np.where(same, slots, MISSING)
 
+    def find_keys(self, hashes: npt.NDArray[np.uint64]) -> Slots:
+        """The code of each hash of a feature; dense and unused ones come after the codes."""
+        return self._index.find(hashes)
+
     def find(self, names: Names) -> Slots:
         """The code of each name; dense features have the numbers after the codes, unknown ones MISSING."""
         if not self.integers:

@@ -19,6 +19,7 @@ from chromatic.drift.findings import Column, Drift, Seen, Window, columns_of, la
 from chromatic.drift.measures import Floats, Integers, adjusted
 from chromatic.encoding.protocol import ClassPart, Encoding
 from chromatic.errors import InputError
+from chromatic.fitting.labels import as_in_training as labels_as
 from chromatic.model import Model
 
 FIRST_WINDOW = 100  # rows; it doubles until there are MOST_WINDOWS at most
@@ -209,24 +210,9 @@ def is_binary(model: Model) -> bool:
 
 def as_in_training(labels: npt.NDArray[Any], model: Model, *, coded: bool) -> Floats:
     """Return labels as numbers: of kinds the place among those of training, from 0."""
-    if not is_binary(model):
-        numbers = np.asarray(labels, np.float64)
-        if not np.isfinite(numbers).all():
-            raise InputError("a label is NaN or infinite; expected numbers, as in training")
-        return numbers
-    if coded:
-        return np.asarray(labels, np.float64)
-    if model.classes is None:
+    if model.classes is None and is_binary(model) and not coded:  # an older file does not list the kinds
         return np.asarray(labels > 0, np.float64)
-    kinds, places = np.unique(labels, return_inverse=True)
-    known = {kind: float(place) for place, kind in enumerate(model.classes)}
-    for kind in kinds.tolist():
-        if kind not in known:
-            listed = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in model.classes)
-            raise InputError(
-                f"a row has the label {kind}, which training did not have; expected {listed}, or no labels"
-            )
-    return np.array([known[kind] for kind in kinds.tolist()])[places]
+    return labels_as(labels, model.classes, coded=coded)
 
 
 def expected_unseen(vocabulary: Vocabulary, min_count: int) -> float | None:

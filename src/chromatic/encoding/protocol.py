@@ -158,6 +158,10 @@ class Encoding(ABC):
         """Learn an encoding for each of several classes, against the others, within one budget."""
         return [cls.learn(task, statistic) for task, statistic in zip(tasks, statistics, strict=True)]
 
+    def updated(self, task: Task, statistic: Any) -> Self:
+        """Return the encoding after more rows: its columns keep their numbers and what they stand for."""
+        return replace(type(self).learn(task, statistic), sums=self.sums, linear=self.linear)
+
     def by_fold(self, task: Task, statistic: Any) -> Tables:
         """Return what each feature becomes in each fold, by the labels of the other folds."""
         return self.tables

@@ -253,13 +253,12 @@ def smoothing_of(
     if not 0 < prior < 1 or len(counts) == 0:
         return 1.0
     if counts.dtype.kind == "f":
-        ones = np.ones(len(counts))
-        return _likeliest(lambda a: float(_log_likelihood(counts, positives, ones, a, prior)))
-    pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
-    weights = np.bincount(place, times)
-    c, p = np.divmod(pairs, int(counts.max()) + 1)
-
-    weights = weights.astype(np.float64)
+        pairs, many = np.unique(counts + 1j * positives, return_counts=True)
+        c, p, weights = pairs.real.copy(), pairs.imag.copy(), many.astype(np.float64)
+    else:
+        pairs, place = np.unique(counts * (int(counts.max()) + 1) + positives, return_inverse=True)
+        c, p = np.divmod(pairs, int(counts.max()) + 1)
+        weights = np.bincount(place, times).astype(np.float64)
     return _likeliest(lambda a: float(_log_likelihood(c, p, weights, a, prior)))
 
 

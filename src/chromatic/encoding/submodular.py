@@ -102,6 +102,18 @@ class SubmodularEncoding(Encoding):
             columns = np.where(statistic.seen(), columns, of_null[colors])
         return cls(task.vocabulary, task.coloring, codebook, columns, settings.null)
 
+    def updated(self, task: Task, statistic: LabelCounts | LabelMoments) -> Self:
+        rated = self.rated(task, statistic)
+        book = replace(
+            self.codebook,
+            prior=rated.prior,
+            smoothing=rated.smoothing,
+            rates=rated.rates,
+            null_rates=rated.null_rates,
+            null_shares=rated.null_rows / rated.n_rows,
+        )
+        return replace(self._of_book(task, statistic, book), sums=self.sums, linear=self.linear)
+
     def by_fold(self, task: Task, statistic: LabelCounts | LabelMoments) -> Tables:
         fixed = self.codebook, self.coloring.colors
         null_instead = task.settings.unestimated == "null"

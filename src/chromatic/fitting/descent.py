@@ -3,7 +3,7 @@
 `fitting.weights` says what is solved. Rows are CSR with dense columns, as a tuple, and with the place in
 each row where the features begin that are in no other row. The weight of such a feature is the dual
 variable of its row, so it is not kept. A problem is labels, the order of the rows that are used, and the
-weights of rows, an empty array where all are 1.
+weights of rows, an empty array where all are 1. `advance` goes on from weights that earlier rows gave.
 """
 
 from __future__ import annotations
@@ -89,6 +89,28 @@ def _prefetch(rows, labels, order, solution, at):  # type: ignore[no-untyped-def
             prefetch(weights, np.int64(codes[i]))
 
 
+@inlined
+def _settle(margin, length, strength, dual):  # type: ignore[no-untyped-def]
+    """Return the dual variable z that makes length (z - old) + margin + t zero, from a first z and t."""
+    old, z, t = dual
+    low, high = -margin - length * (strength - old), -margin + length * old
+    step = 2.0 * (high - low)
+    for _ in range(30):
+        rest = length * (z - old) + margin + t
+        if rest > 0.0:
+            high = t
+        else:
+            low = t
+        new = t - rest / (1.0 + length * z * (strength - z) / strength)
+        if abs(new - t) > 0.5 * step or not low < new < high:  # else it may go back and forth
+            new = 0.5 * (low + high)
+        step, t = abs(new - t), new
+        z = strength / (1.0 + math.exp(-t))
+        if step <= NEAR:
+            break
+    return z
+
+
 @kernel
 def descend(rows, problem, fixed, solution):  # type: ignore[no-untyped-def]
     """An epoch of logistic regression; return by how much all rows' dual variables were off, over C.
@@ -115,21 +137,7 @@ def descend(rows, problem, fixed, solution):  # type: ignore[no-untyped-def]
         else:
             z, t = strength / (1.0 + math.exp(margin)), -margin
             off += z
-        low, high = -margin - length * (strength - old), -margin + length * old
-        step = 2.0 * (high - low)
-        for _ in range(30):
-            rest = length * (z - old) + margin + t
-            if rest > 0.0:
-                high = t
-            else:
-                low = t
-            new = t - rest / (1.0 + length * z * (strength - z) / strength)
-            if abs(new - t) > 0.5 * step or not low < new < high:  # else it may go back and forth
-                new = 0.5 * (low + high)
-            step, t = abs(new - t), new
-            z = strength / (1.0 + math.exp(-t))
-            if step <= NEAR:
-                break
+        z = _settle(margin, length, strength, (old, z, t))
         duals[row] = z
         _move(rows, (weights, of_dense), row, sign * (z - old))
     return off / whole
@@ -152,6 +160,53 @@ def descend_squares(rows, problem, fixed, solution):  # type: ignore[no-untyped-
         step = lacking / (length + 1.0 / (strength * weight))
         duals[row] += step
         _move(rows, (weights, of_dense), row, step)
+    return off
+
+
+@kernel
+def advance(rows, problem, known, solution):  # type: ignore[no-untyped-def]
+    """An epoch over later rows; return by how much all rows' dual variables were off.
+
+    `known` are the margins of rows by the weights that are known, and how far each weight can move: the
+    inverse of its certainty. `solution` are dual variables and the moves that follow from them.
+    """
+    indptr, _, codes, dense = rows
+    labels, order, importance, binary = problem
+    margins, room, room_of_dense = known
+    duals, moves, of_dense = solution
+    n_dense = dense.shape[1]
+    off = 0.0
+    for at in range(len(order)):
+        row = order[at]
+        weight = importance[row] if len(importance) else 1.0
+        margin, length = margins[row] + of_dense[n_dense], room_of_dense[n_dense]
+        for d in range(n_dense):
+            x = dense[row, d]
+            margin += x * of_dense[d]
+            length += x * x * room_of_dense[d]
+        for i in range(indptr[row], indptr[row + 1]):
+            margin += moves[codes[i]]
+            length += room[codes[i]]
+        old = duals[row]
+        if binary:
+            sign = 1.0 if labels[row] == 1.0 else -1.0
+            margin *= sign
+            z, t = weight / (1.0 + math.exp(margin)), -margin
+            if old > 0.0:
+                z, t = old, math.log(old / (weight - old))
+            off += abs(weight / (1.0 + math.exp(margin)) - old)
+            z = _settle(margin, length, weight, (old, z, t))
+        else:
+            sign, lacking = 1.0, labels[row] - margin - old / weight
+            off += weight * abs(lacking)
+            z = old + lacking / (length + 1.0 / weight)
+        duals[row] = z
+        step = sign * (z - old)
+        of_dense[n_dense] += step * room_of_dense[n_dense]
+        for d in range(n_dense):
+            of_dense[d] += step * dense[row, d] * room_of_dense[d]
+        for i in range(indptr[row], indptr[row + 1]):
+            moves[codes[i]] += step * room[codes[i]]
     return off
 
 

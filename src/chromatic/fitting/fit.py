@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map
-from chromatic.coloring import MOST_COLORS, Request, palette_with
+from chromatic.coloring import BALANCED, MOST_COLORS, Request, palette_with
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
@@ -21,7 +21,9 @@ from chromatic.encoding.linear import MOST, Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
+from chromatic.fitting.kept import Kept, as_learned_from
 from chromatic.fitting.labels import class_names, classes_of
+from chromatic.fitting.later import MoreSource
 from chromatic.fitting.source import Source
 from chromatic.fitting.sources import LocalSource
 from chromatic.fitting.weights import Weights
@@ -65,6 +67,16 @@ class Learned:
         assert self.classes is not None
         return ClassesEncoding.of([part.encoding for part in self.parts], class_names(self.classes))
 
+    @property
+    def kept(self) -> Kept | None:
+        """What the model keeps of its rows, where that is asked for."""
+        if self.parts[0].task.settings.keep is None:
+            return None
+        statistics = [part.statistic for part in self.parts if part.statistic is not None]
+        weights = [part.weights for part in self.parts if part.weights is not None]
+        certainties = [one.certainty for one in weights if one.certainty is not None]
+        return Kept.of(statistics, certainties, [part.task.residual for part in self.parts])
+
     def tables(self) -> Tables:
         """Return what features become in training rows."""
         tables = [part.tables() for part in self.parts]
@@ -81,6 +93,7 @@ def learn(source: Source, settings: Settings) -> Learned:
         binary, classes = labels != "numbers", source.settle_labels(labels)
         kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(source, kind, settings)
+    check_keep(source, kind, settings)
     if source.has_weights and uses_labels and kind.weighted is None:
         raise InputError(
             f"rows have weights and the {settings.encoding} encoding takes none; expected none"
@@ -134,12 +147,15 @@ def _learned(kind: type[Encoding], summed: list[Summed]) -> list[Part]:
     """Learn the encoding of each part, all within one budget."""
     tasks, statistics, _ = zip(*summed, strict=True)
     encodings = kind.learn_each(tasks, statistics)
-    parts = []
-    for encoding, (task, statistic, weights) in zip(encodings, summed, strict=True):
-        linear = None if weights is None else Linear.of(task.n_linear, weights)
-        encoding = replace(encoding, sums=kind.sums_collisions(task.settings), linear=linear)
-        parts.append(Part(encoding, task, statistic, weights))
-    return parts
+    sums = kind.sums_collisions(summed[0].task.settings)
+    return [_part(replace(one, sums=sums), told) for one, told in zip(encodings, summed, strict=True)]
+
+
+def _part(encoding: Encoding, summed: Summed) -> Part:
+    """Return an encoding with the linear columns that were found beside it."""
+    task, statistic, weights = summed
+    linear = None if weights is None else Linear.of(task.n_linear, weights)
+    return Part(replace(encoding, linear=linear), task, statistic, weights)
 
 
 def fit(source: LocalSource, settings: Settings) -> Fitted:
@@ -151,7 +167,32 @@ def fit(source: LocalSource, settings: Settings) -> Fitted:
     (90, 2)
     """
     learned = learn(source, settings)
-    return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes)
+    return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes, kept=learned.kept)
+
+
+def update(source: MoreSource, settings: Settings, classes: tuple[Any, ...] | None) -> Fitted:
+    """Add the rows of a source to those of a model, whose columns keep their numbers and meanings."""
+    source.settle_as(classes)
+    vocabulary, parts = source.count(settings), source.parts
+    with source.coded(settings):
+        coloring = source.color(BALANCED)
+        n_linear = 0 if parts[0].linear is None else parts[0].linear.n_columns
+        task = Task(vocabulary, coloring, settings, n_classes=len(parts), n_linear=n_linear)
+        task = replace(task, binary=classes is not None)
+        each = classes_of(None if classes is None else np.array(classes))
+        summed = [_summed(source, type(part), task, one) for part, one in zip(parts, each, strict=True)]
+    summed = [
+        one._replace(statistic=as_learned_from(one.statistic, type(part)))
+        for part, one in zip(parts, summed, strict=True)
+    ]
+    updated = [
+        _part(part.updated(one.task, one.statistic), one) for part, one in zip(parts, summed, strict=True)
+    ]
+    learned = Learned(updated, None if classes is None else np.array(classes))
+    kept = learned.kept
+    assert kept is not None
+    kept = replace(kept, unseen_for=source.unseen_for)
+    return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes, kept=kept)
 
 
 @dataclass(frozen=True)
@@ -163,6 +204,7 @@ class Fitted:
     settings: Settings
     tables: Tables  # what features become in training rows
     classes: npt.NDArray[Any] | None  # what labels stand for; None: they are numbers, or were not used
+    kept: Kept | None = None  # what the model keeps of its rows
 
     @property
     def class_labels(self) -> tuple[Any, ...] | None:
@@ -289,6 +331,17 @@ def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> No
         )
     if settings.linear and not source.weighs:
         raise InputError(f"linear is {settings.linear}, which Spark does not find yet; expected 0")
+
+
+def check_keep(source: Source, kind: type[Encoding], settings: Settings) -> None:
+    """Refuse to keep statistics where there are none."""
+    if settings.keep is not None and kind.statistic is None:
+        raise InputError(
+            f"keep is {settings.keep!r} and the {settings.encoding} encoding sums nothing over labels; "
+            "expected keep=None"
+        )
+    if settings.keep is not None and not source.keeps:
+        raise InputError(f"keep is {settings.keep!r}, which Spark does not keep yet; expected a local fit")
 
 
 def _check_affordable(kind: type[Encoding], task: Task) -> None:

@@ -178,6 +178,30 @@ def settled(y: npt.NDArray[Any], kind: str, names: tuple[str, ...] = ()) -> Labe
     return Labels(numbers.astype(np.float64), _of_two_rows(classes, counts))
 
 
+def as_in_training(
+    labels: npt.NDArray[Any], classes: tuple[Any, ...] | None, *, coded: bool = False
+) -> Floats:
+    """Return the labels of other rows as numbers: of classes the place among those of training, from 0.
+
+    Without classes they are numbers; where they are `coded`, they are such places already.
+
+    >>> as_in_training(np.array(["yes", "no"]), ("no", "yes")).tolist()
+    [1.0, 0.0]
+    """
+    if classes is None or coded:
+        numbers = np.asarray(labels, np.float64)
+        if not np.isfinite(numbers).all():
+            raise InputError("a label is NaN or infinite; expected numbers, as in training")
+        return numbers
+    kinds, places = np.unique(labels, return_inverse=True)
+    known = {kind: float(place) for place, kind in enumerate(classes)}
+    for name, kind in zip(class_names(kinds), kinds.tolist(), strict=True):
+        if kind not in known:
+            listed = ", ".join(class_names(np.array(classes)))
+            raise InputError(f"a row has the label {name}, which training did not have; expected {listed}")
+    return np.array([known[kind] for kind in kinds.tolist()])[places]
+
+
 def _of_two_rows(classes: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     """Return classes that all have two rows at least; refuse others."""
     once = classes[counts == 1]

@@ -45,6 +45,7 @@ from chromatic.fitting.labels import (
     moments_of,
     settled,
 )
+from chromatic.fitting.onward import with_certainty
 from chromatic.fitting.source import Source
 from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
@@ -119,6 +120,10 @@ class LocalSource(Source):
     def count(self, settings: Settings) -> Vocabulary:
         if self._is_resolved:
             raise RuntimeError("the source has served a fit, whose colors resolved its rows; make another")
+        return self.coded_vocabulary()
+
+    def coded_vocabulary(self) -> Vocabulary:
+        """Return the vocabulary of the coded rows; tell what was left out of them."""
         _ = self._weights  # they are checked where nothing is learned from labels, too
         replace(self.data.left_out, ignored_weights=0).warn()
         if self.rows.elided_values:
@@ -182,15 +187,10 @@ class LocalSource(Source):
         self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
     ) -> Statistic:
         assert self._labels is not None and kind.statistic is not None
-        weights, statistic = self._weights, kind.statistic if self._weights is None else kind.weighted
-        assert statistic is not None
+        weights = self._weights
         if self.folds is None:
             self.folds = self._folds(settings)
-        extent = self._extent(number_of_folds(settings), coloring.n_colors)
-        if isinstance(self.rows, StoredRows):
-            needed = len(self._labels.each) * statistic.bytes_needed(extent)
-            self.rows.memory.check(needed, "counting labels")
-        sums: Any = statistic.zeros(extent)
+        sums: Any = self._nothing_summed(kind, coloring, settings, of_class)
         labels = self._labels_of(of_class)
         for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
             here = slice(start, start + kept.n_rows)
@@ -198,14 +198,37 @@ class LocalSource(Source):
             sums.add(kept, labels[here], self.folds.of_rows[here], coloring.colors, **told)
         return sums  # type: ignore[no-any-return]
 
+    def _nothing_summed(
+        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None
+    ) -> Statistic:
+        """Return the statistic before any row."""
+        statistic = kind.statistic if self._weights is None else kind.weighted
+        assert self._labels is not None and statistic is not None
+        extent = self._extent(number_of_folds(settings), coloring.n_colors)
+        if settings.keep is not None:  # features of one row are told by fold, too
+            extent = extent._replace(n_several=extent.n_features)
+        if isinstance(self.rows, StoredRows):
+            needed = len(self._labels.each) * statistic.bytes_needed(extent)
+            self.rows.memory.check(needed, "counting labels")
+        return statistic.zeros(extent)
+
     def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
+        extent = self._extent(number_of_folds(settings))
+        task = self._weighing(settings, of_class, extent, binary=binary)
+        found = weigh(task, extent.n_folds, self.threads)
+        return found if settings.keep is None else with_certainty(found, task)
+
+    def _weighing(
+        self, settings: Settings, of_class: int | None, extent: Extent, *, binary: bool
+    ) -> Weighing:
+        """Return what the weights of features are found from."""
         assert self.folds is not None
-        extent, rows = self._extent(number_of_folds(settings)), self.rows
+        rows = self.rows
         if isinstance(rows, StoredRows):
             what = "finding the weights of linear columns (--linear 0 does without)"
             rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds, self.threads), what)
             rows = rows.load()
-        task = Weighing(
+        return Weighing(
             rows,
             Dense.of(rows, self._weights),
             self._labels_of(of_class),
@@ -216,7 +239,6 @@ class LocalSource(Source):
             seed=settings.seed,
             importance=self._weights,
         )
-        return weigh(task, extent.n_folds, self.threads)
 
     def _extent(self, n_folds: int, n_colors: int = 0) -> Extent:
         """Return how large a statistic is."""

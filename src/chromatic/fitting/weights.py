@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,9 @@ from chromatic._threads import ordered_map
 from chromatic.coloring import Size
 from chromatic.data.rows import Rows
 from chromatic.fitting import descent
+
+if TYPE_CHECKING:
+    from chromatic.fitting.onward import Certainty
 
 log = logging.getLogger("chromatic")
 
@@ -56,6 +59,7 @@ class Weights:
     intercept: float
     strength: float  # C: the inverse of the penalty on the square of the weights
     held_out_loss: float  # of a row that did not choose the weights: of numbers the squared error
+    certainty: Certainty | None = None  # by all rows, where that is to be kept
 
 
 class Dense(NamedTuple):

@@ -51,7 +51,7 @@ class Place:
 class SparkSource(Source):
     """The rows of a frame; with `by_fold`, coded rows know their fold, which a fit does not need."""
 
-    weighs = False
+    weighs = keeps = False
 
     def __init__(
         self,

@@ -1,0 +1,265 @@
+"""Models that live: later rows are added, and models of other rows are merged."""
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from clicks import matrix_of
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from test_weights import weighing
+
+from chromatic import ChromaticEncoder, load, merge
+from chromatic.encoding.linear import Linear
+from chromatic.errors import InputError
+from chromatic.fitting import descent
+from chromatic.fitting.onward import certainty_of, decayed, go_on
+from chromatic.fitting.weights import weigh
+
+HALVES = slice(0, 1300), slice(1300, 3000)
+KEPT = {"budget": 24, "keep": "statistics", "dense_threshold": 0.5}
+
+
+@pytest.mark.kernels
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=2, max_size=12),
+    st.booleans(),
+    st.integers(0, 2),
+    st.data(),
+)
+def test_an_epoch_over_later_rows_is_that_of_the_naive_twin(lists, binary, n_dense, data):
+    values = [0.0, 1.0] if binary else [-1.5, 0.0, 4.0]
+    n = len(lists)
+    labels = data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
+    importance = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n))
+    task = weighing(lists, labels, dense=n_dense, binary=binary)
+    task = replace(task, n_several=task.rows.n_features)
+    sets = [set(codes.tolist()) for codes in np.split(task.rows.codes, task.rows.indptr[1:-1])]
+    seen = ((task.rows.dense - task.dense.centers) * task.dense.factors).tolist()
+    keys = [*range(task.rows.n_features), *(("dense", d) for d in range(n_dense)), None]
+    room = {key: 0.1 + 0.3 * (i % 4) for i, key in enumerate(keys)}
+    margins = np.linspace(-1, 2, n)
+    of_features, of_dense = np.split(np.array(list(room.values())), [task.rows.n_features])
+    solution = np.zeros(n), np.zeros(task.rows.n_features), np.zeros(n_dense + 1)
+    duals, moves = [0.0] * n, dict.fromkeys(keys, 0.0)
+    orders = task.orders(np.arange(n) % 3 != 2)
+    for _ in range(3):
+        order = next(orders)
+        problem = task.labels, order, np.array(importance or []), binary
+        off = descent.advance(task.csr, problem, (margins, of_features, of_dense), solution)
+        told = {"margins": margins, "room": room, "binary": binary, "importance": importance}
+        expected = naive.advance(sets, seen, labels, order.tolist(), (duals, moves), **told)
+        assert off == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    found = [*solution[1].tolist(), *solution[2].tolist()]
+    np.testing.assert_allclose(found, [moves[key] for key in keys], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_features_that_never_meet_go_on_to_the_weights_of_all_rows(one_feature_a_row, binary):
+    """Laplace's approximation of one weight at a time is good where weights do not depend on others."""
+    lists, labels = one_feature_a_row(binary)
+    whole = replace(weighing(lists, labels, binary=binary), n_several=6)
+    parts = np.arange(4000) % 2
+    halves = [replace(whole, fold=np.where(parts == part, 0, -1).astype(np.int32)) for part in (0, 1)]
+    first = Linear.of(1, weigh(halves[0], 1))
+    certainty = certainty_of(halves[0], first)
+    found = go_on(halves[1], first, certainty, 1, 1)
+    expected = Linear.of(1, weigh(whole, 1)).margins(whole.rows)
+    margins = Linear.of(1, found).margins(whole.rows)
+    before = first.margins(whole.rows)
+    assert np.abs(margins - expected).max() < 0.5 * np.abs(before - expected).max()
+
+
+@pytest.fixture
+def one_feature_a_row():
+    def made(binary):
+        random = np.random.default_rng(3)
+        levels = random.integers(0, 6, 4000)
+        labels = random.random(4000) < (levels + 1) / 8 if binary else levels + random.normal(size=4000)
+        return [[f"f{level}"] for level in levels], labels.astype(float)
+
+    return made
+
+
+def test_weights_that_decay_come_closer_to_nothing_the_less_rows_say_of_them():
+    linear = Linear(1, np.array([2.0, 2.0], np.float32), np.empty(0), 0.0, strength=1.0)
+    certainty = certainty_of(weighing([["a"]] * 40 + [["b"]] * 2, [0.0, 1.0] * 21), linear)
+    left = decayed(linear, certainty, 0.5).weights
+    assert 0 < left[1] < left[0] < 2.0
+    assert np.array_equal(decayed(linear, certainty, 1.0).weights, linear.weights)
+
+
+@pytest.mark.parametrize("encoding", ["submodular", "target"])
+def test_an_update_by_the_second_half_is_about_a_fit_to_all(clicks, encoding):
+    X, y = clicks
+    X, new, later = X[:1200], X[1200:2400], X[2400:]
+    half = ChromaticEncoder(encoding=encoding, **KEPT)
+    learner = LogisticRegression(max_iter=500).fit(half.fit_transform(X, y[:1200]), y[:1200])
+    before = log_loss(y[2400:], learner.predict_proba(half.transform(later)))
+    names = half.get_feature_names_out()
+    half.update(new, y[1200:2400])
+    after = log_loss(y[2400:], learner.predict_proba(half.transform(later)))
+    whole = ChromaticEncoder(encoding=encoding, **KEPT)
+    relearned = LogisticRegression(max_iter=500).fit(whole.fit_transform(X + new, y[:2400]), y[:2400])
+    assert after < before
+    assert after < 1.03 * log_loss(y[2400:], relearned.predict_proba(whole.transform(later)))
+    assert len(half.get_feature_names_out()) == len(names)
+
+
+def test_known_features_keep_their_colors_and_columns_their_cuts(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X[:1500], y[:1500])
+    before = encoder.encoding_
+    vocabulary = before.vocabulary
+    encoder.update(X[1500:], y[1500:])
+    after = encoder.encoding_
+    n = len(vocabulary)
+    assert np.array_equal(after.vocabulary.keys[:n], vocabulary.keys) and len(after.vocabulary) > n
+    assert np.array_equal(after.coloring.colors[:n], before.coloring.colors)
+    for same in ("cuts", "bin_starts", "columns", "null_bins"):
+        assert np.array_equal(getattr(after.codebook, same), getattr(before.codebook, same))
+    tokens = [token for row in X for token in row]
+    for code in (0, 5, n - 1, n, len(after.vocabulary) - 1):
+        assert after.vocabulary.counts[code] == tokens.count(after.vocabulary.name(code).decode())
+    assert after.vocabulary.n_rows == 3000
+
+
+def test_the_statistics_after_an_update_are_those_of_all_rows(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X[:1500], y[:1500]).update(X[1500:], y[1500:])
+    (statistic,) = encoder.model_.kept.statistics
+    rows, positives, squares = statistic.totals()
+    assert np.array_equal(positives, squares)
+    for code in range(0, len(rows), 37):
+        has = np.array([encoder.encoding_.vocabulary.name(code).decode() in row for row in X])
+        assert (rows[code], positives[code]) == (has.sum(), y[has].sum())
+    assert statistic.whole.sum(axis=1).tolist() == [3000, y.sum(), y.sum()]
+
+
+def test_earlier_rows_decay_and_features_that_are_gone_are_dropped(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X[:1000], y[:1000])
+    n = len(encoder.encoding_.vocabulary)
+    encoder.update(X[1000:2000], y[1000:2000], decay=0.5)
+    (statistic,) = encoder.model_.kept.statistics
+    assert statistic.whole[0].sum() == 1500 and encoder.encoding_.vocabulary.n_rows == 1500
+    assert len(encoder.encoding_.vocabulary) > n
+    encoder.update(X[2000:], y[2000:], decay=0.5, drop_after=2)
+    names = {
+        encoder.encoding_.vocabulary.name(code).decode()
+        for code in range(len(encoder.encoding_.vocabulary))
+    }
+    assert names == {token for row in X[1000:] for token in row} - set(
+        map(bytes.decode, encoder.encoding_.vocabulary.dense_names)
+    )
+    encoder.update(X[:1000], y[:1000], drop_after=1)
+    assert len(encoder.encoding_.vocabulary) == len({token for row in X[:1000] for token in row})
+
+
+@pytest.mark.parametrize("kind", ["tokens", "matrix", "table", "files", "classes", "numbers", "weights"])
+def test_every_kind_of_data_and_label_is_updated_saved_and_loaded(clicks, kind, tmp_path):
+    import pandas as pd
+
+    X, y = clicks
+    told, more = {}, {}
+    if kind == "matrix":
+        X = sp.csr_array(matrix_of(X))
+    elif kind == "table":
+        X = pd.DataFrame([[token.split("=")[1] for token in row] for row in X], columns=list("abcd"))
+        X["number"] = np.arange(3000) / 7
+    elif kind == "classes":
+        y = np.array(["no", "perhaps", "yes"])[y + (np.arange(3000) % 3 == 0)]
+    elif kind == "numbers":
+        y = y + np.sin(np.arange(3000))
+    elif kind == "weights":
+        told, more = ({"sample_weight": np.arange(1500) % 3 + 1.0} for _ in range(2))
+    first, second = (X[:1500], X[1500:]) if kind != "table" else (X.iloc[:1500], X.iloc[1500:])
+    if kind == "files":
+        for name, rows, labels in (("a", first, y[:1500]), ("b", second, y[1500:])):
+            lines = [f"{label} {' '.join(row)}\n" for label, row in zip(labels, rows, strict=True)]
+            (tmp_path / f"{name}.tokens").write_text("".join(lines))
+        encoder = ChromaticEncoder(**KEPT).fit(str(tmp_path / "a.tokens"))
+        encoder.save(tmp_path / "m.chroma")
+        again = load(tmp_path / "m.chroma")
+        for one in (encoder, again):
+            one.update(str(tmp_path / "b.tokens"))
+    else:
+        encoder = ChromaticEncoder(**KEPT).fit(first, y[:1500], **told)
+        encoder.save(tmp_path / "m.chroma")
+        again = load(tmp_path / "m.chroma")
+        for one in (encoder, again):
+            one.update(second, y[1500:], **more)
+    for one, name in ((encoder, "1"), (again, "2")):
+        one.save(tmp_path / name)
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+    rows = [str(tmp_path / "b.tokens")] if kind == "files" else second
+    assert encoder.transform(rows).shape == (1500, encoder.n_columns_)
+    assert len(encoder.get_feature_names_out()) == encoder.n_columns_
+
+
+def test_models_of_two_halves_merge_to_that_of_all_rows(clicks, tmp_path):
+    X, y = clicks
+    like = ChromaticEncoder(**KEPT, linear=0, min_count=2).fit(X[:2000], y[:2000])
+    parts = [
+        ChromaticEncoder().fit_like(like, X[some], y[some]) for some in (slice(0, 1300), slice(1300, 3000))
+    ]
+    whole, merged = ChromaticEncoder().fit_like(like, X, y), merge(*parts)
+    for mine, theirs in zip(merged.model_.kept.statistics, whole.model_.kept.statistics, strict=True):
+        assert np.array_equal(mine.totals(), theirs.totals())
+        assert np.array_equal(mine.of_null(), theirs.of_null())
+    mine, theirs = merged.encoding_.arrays(), whole.encoding_.arrays()
+    assert all(np.array_equal(mine[name], theirs[name]) for name in theirs)
+    assert np.array_equal(merged.encoding_.vocabulary.counts, whole.encoding_.vocabulary.counts)
+    assert np.array_equal(merged.transform(X).toarray(), whole.transform(X).toarray())
+
+
+def test_merged_weights_are_near_those_of_all_rows(clicks):
+    X, y = clicks
+    like = ChromaticEncoder(**KEPT).fit(X, y)
+    parts = [
+        ChromaticEncoder().fit_like(like, X[some], y[some]) for some in (slice(0, 1500), slice(1500, 3000))
+    ]
+    margins = {}
+    for name, encoder in (("whole", like), ("half", parts[0]), ("merged", merge(*parts))):
+        margins[name] = encoder.encoding_.linear.margins(encoder._code(X))
+    half, merged = (np.abs(margins[name] - margins["whole"]).mean() for name in ("half", "merged"))
+    assert merged < 0.8 * half
+
+
+def test_to_keep_statistics_changes_nothing_else(clicks, tmp_path):
+    X, y = clicks
+    kept, plain = (ChromaticEncoder(**{**KEPT, "keep": keep}) for keep in ("statistics", None))
+    assert np.array_equal(kept.fit_transform(X, y).toarray(), plain.fit_transform(X, y).toarray())
+    assert np.array_equal(kept.transform(X).toarray(), plain.transform(X).toarray())
+
+
+def refused(call, message):
+    with pytest.raises(InputError) as told:
+        call()
+    assert message in str(told.value) and "expected" in str(told.value)
+
+
+def test_what_cannot_be_updated_or_merged_is_told(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X, y)
+    refused(lambda: ChromaticEncoder(budget=24).fit(X, y).update(X, y), "the model keeps no statistics")
+    for decay in (0, -1, 1.5, float("nan")):
+        refused(lambda decay=decay: encoder.update(X, y, decay=decay), "decay is ")
+    refused(lambda: encoder.update(X, y, drop_after=0), "drop_after is 0")
+    refused(lambda: encoder.update(X, y + 1), "a row has the label 2, which training did not have")
+    refused(lambda: encoder.update(X, y[:10]), "3,000 rows and labels of shape (10,)")
+    refused(lambda: encoder.update(X), "the rows have no labels")
+    integers = ChromaticEncoder(**KEPT).fit([[i % 7, 9 + i % 30] for i in range(300)], y[:300])
+    refused(lambda: integers.update(X, y), "features")
+    refused(lambda: merge(encoder), "there are 1 encoders")
+    other = ChromaticEncoder(**{**KEPT, "budget": 20}).fit(X, y)
+    refused(lambda: merge(encoder, other), "other parameters")
+    refused(lambda: merge(encoder, ChromaticEncoder(**KEPT).fit(X[:2000], y[:2000])), "other features")
+    refused(
+        lambda: ChromaticEncoder(encoding="identity", keep="statistics").fit(X), "sums nothing over labels"
+    )
+    refused(lambda: ChromaticEncoder(leakage="split", keep="statistics").fit(X, y), "'split'")
