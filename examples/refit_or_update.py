@@ -66,9 +66,9 @@ def main(train=None, test=None):
                 encoder.update(new, new_labels, decay=0.8 if "decay" in way else 1.0)
             elif way.startswith("refitted"):
                 encoder, learner = fitted(known, known_labels)
-                renamed += len(set(encoder.get_feature_names_out()) - set(names))
-                names = encoder.get_feature_names_out()
             nights += time.perf_counter() - start
+            renamed += len(set(encoder.get_feature_names_out()) - set(names))
+            names = encoder.get_feature_names_out()
         every = np.concatenate(predicted)
         loss, area = log_loss(their_labels, every), roc_auc_score(their_labels, every)
         print(f"{way:26}{loss:9.4f}{area:7.3f}{nights / WINDOWS:17.2f}{renamed / WINDOWS:17.0f}")

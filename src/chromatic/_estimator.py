@@ -22,7 +22,6 @@ from chromatic.data.reader import paths_of
 from chromatic.data.schema import is_auto
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.naming import Called
 from chromatic.errors import InputError
 from chromatic.model import Input
 
@@ -110,7 +109,7 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         given = None if input_features is None else self._checked_names(input_features)
-        return np.array(self._column_names(self._input.called(given)), dtype=object)
+        return np.array(self._column_names(given), dtype=object)
 
     def _fit(self, X: Any, y: Any) -> Encoded:
         """Learn; return the columns of all training rows."""
@@ -124,8 +123,8 @@ class SparseEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Encode other rows."""
         raise NotImplementedError
 
-    def _column_names(self, called: Called) -> list[str]:
-        """Return the names of the columns; `called` says what people call a feature."""
+    def _column_names(self, given: Any) -> list[str]:
+        """Return the names of the columns; `given` are those of a matrix's columns, or None."""
         raise NotImplementedError
 
     @property

@@ -19,6 +19,8 @@ from chromatic.fitting.labels import OfRows
 from chromatic.fitting.later import LikeSource, MoreSource, checked_past
 from chromatic.model import Model, fitted_like, merged, updated
 
+OF_MACHINE = ("n_jobs", "verbose")  # parameters that are not of the model
+
 
 class LivingView(ModelView):
     """A view of a model to which later rows can be added."""
@@ -94,17 +96,20 @@ class LivingView(ModelView):
             The fitted encoder.
         """
         check_is_fitted(other)
-        self.set_params(**other.get_params())
         with told(self.verbose):
             given = *other._read_like(X, y), OfRows(sample_weight, groups)
-            source = LikeSource(other.encoding_, *given, threads=self.n_jobs)
-            self._hold(fitted_like(other.model_, source))
+            source = LikeSource(other.encoding_, other.model_.kept, *given, threads=self.n_jobs)
+            model = fitted_like(other.model_, source)
+        of_model = {name: value for name, value in other.get_params().items() if name not in OF_MACHINE}
+        self.set_params(**of_model)
+        self._hold(model)
         return self
 
     def _updated(self, X: Any, y: Any, told_of_rows: OfRows, decay: float, drop_after: int | None) -> Model:
         """Return the model after more rows."""
         model = self.model_
-        given = model.encoding, checked_past(model.kept), *self._read_like(X, y), told_of_rows
+        checked_past(model.kept)
+        given = model.encoding, model.kept, *self._read_like(X, y), told_of_rows
         forget: dict[str, Any] = {"decay": decay, "drop_after": drop_after}
         return updated(model, MoreSource(*given, **forget, threads=self.n_jobs))
 

@@ -23,9 +23,8 @@ from chromatic.data.unseen import Unseen, check_known
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.drift import Drift, drift
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.explain import column_names, explain, locate
+from chromatic.encoding.explain import explain, locate
 from chromatic.encoding.explain_row import explain_row
-from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.one import RowEncoder
 from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.row import as_dict, table_of_row
@@ -132,12 +131,12 @@ class ModelView(SparseEstimator):
     def _input(self) -> Input:
         return self.model_.input
 
-    def _column_names(self, called: Called) -> list[str]:
-        if called is not text_of:
-            return column_names(self.encoding_, called)
+    def _column_names(self, given: Any) -> list[str]:
+        if given is not None:
+            return self.model_.column_names(given)
         names: list[str] | None = self.__dict__.get("_names")
         if names is None:
-            names = self._names = column_names(self.encoding_)
+            names = self._names = self.model_.column_names()
         return names
 
     def explain(self, column: int | str) -> dict[str, Any]:

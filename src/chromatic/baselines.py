@@ -13,7 +13,7 @@ from chromatic.data.unseen import Unseen
 from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.encoding.baselines import HashingEncoding, truncate
 from chromatic.encoding.encoded import Encoded
-from chromatic.encoding.naming import Called, finished
+from chromatic.encoding.naming import finished
 from chromatic.model import Input
 from chromatic.parameters import check_parameter
 
@@ -109,8 +109,8 @@ class FrequencyEncoder(_Baseline):
         Unseen.of(rows, len(vocabulary.numeric_names)).warn()
         return self.encoding_.encode(rows)
 
-    def _column_names(self, called: Called) -> list[str]:
-        return finished(self.encoding_.column_names(called))
+    def _column_names(self, given: Any) -> list[str]:
+        return finished(self.encoding_.column_names(self._input.called(given)))
 
 
 class HashingEncoder(_Baseline):
@@ -161,5 +161,5 @@ class HashingEncoder(_Baseline):
     def _encoded(self, X: Any) -> Encoded:
         return self.encoding_.encode(self._read_more(X, self.encoding_.integers))
 
-    def _column_names(self, called: Called) -> list[str]:
+    def _column_names(self, given: Any) -> list[str]:
         return [f"hash{column}" for column in range(self.budget)]

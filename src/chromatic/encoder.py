@@ -371,7 +371,7 @@ class ChromaticEncoder(LivingView):
         check_is_fitted(self)
         given = self.get_params()
         if not isinstance(self.random_state, Integral):
-            given.pop("random_state")
+            given["random_state"] = self.model_.parameters.get("random_state", 0)  # as it was drawn
         modelfile.save(replace(self.model_, parameters=kept_in_files(given)), path, names=self.names)
 
 

@@ -230,8 +230,6 @@ def save_model(model: Model, path: str) -> None:
     from chromatic.modelfile import save
 
     save(model, path, names=model.parameters["names"])
-    if model.kept is not None:
-        log.warning("%s MB of the model are statistics, for later rows", f"{model.kept.size / 1e6:,.1f}")
 
 
 def reading_for(model: Model, reading: Reading) -> Reading:
@@ -245,8 +243,10 @@ def _read_for(model: Model, paths: list[str], reading: Reading, settings: Settin
     """Read rows with labels that a model is to learn from, as its own rows were read."""
     vocabulary = model.encoding.vocabulary
     with opened(paths, replace(reading_for(model, reading), label_needed=True), settings.threads) as reader:
-        reader = replace(reader.by(vocabulary), weight=settings.weight, group=settings.group)
-        return reader.batches(paths)
+        told: dict[str, Any] = {}
+        for name in ("weight", "group"):
+            told[name] = getattr(settings, name) or model.parameters.get(name)
+        return replace(reader.by(vocabulary), **told).batches(paths)
 
 
 def update_files(
@@ -276,12 +276,13 @@ def fit_files_like(
     of_rows: RowFiles = NO_ROW_FILES,
 ) -> Model:
     """Return a model of the rows of files with the features, colors and parameters of another."""
-    from chromatic.fitting.later import LikeSource
+    from chromatic.fitting.later import LikeSource, checked_past
     from chromatic.model import fitted_like
 
+    checked_past(model.kept)
     batches = _read_for(model, paths, reading, settings)
-    source = LikeSource(model.encoding, batches, None, of_rows.read(), threads=settings.threads)
-    return fitted_like(model, source)
+    given = model.encoding, model.kept, batches, None, of_rows.read()
+    return fitted_like(model, LikeSource(*given, threads=settings.threads))
 
 
 def transform_files(

@@ -63,6 +63,7 @@ class Model:
     classes: tuple[Any, ...] | None = None  # the kinds of labels, ascending; None: there are none
 
     kept: Kept | None = None  # what later rows are added to; None: nothing was to be kept
+    names: tuple[str, ...] | None = None  # of the columns, from before updates; None: the encoding tells
 
     @property
     def n_columns(self) -> int:
@@ -71,6 +72,8 @@ class Model:
 
     def column_names(self, given: Any = None) -> list[str]:
         """Return a name for each column, dense ones last; `given` are those of a matrix's columns."""
+        if self.names is not None and (given is None or self.input.kind != "matrix"):
+            return list(self.names)
         return column_names(self.encoding, self.input.called(given))
 
     @property
@@ -82,31 +85,30 @@ class Model:
 
 
 def updated(model: Model, source: MoreSource) -> Model:
-    """Return a model after the rows of a source were added to its own."""
-    fitted = update(source, Settings.of_kept(model.parameters), model.classes)
-    return replace(model, encoding=fitted.encoding, kept=fitted.kept)
+    """Return a model after the rows of a source were added to its own; its columns keep their names."""
+    encoding, kept = update(source, Settings.of_kept(model.parameters), model.classes)
+    return replace(model, encoding=encoding, kept=kept, names=tuple(model.column_names()))
 
 
 def fitted_like(model: Model, source: LikeSource) -> Model:
     """Return a model of other rows with the features, colors and parameters of a model."""
-    checked_past(model.kept)
     found = fit(source, Settings.of_kept(model.parameters))
     if found.class_labels != model.classes:
         raise InputError(
             f"labels are of the kinds {found.class_labels}, and {model.classes} in the model to be like; "
             "expected the same kinds"
         )
-    return replace(model, encoding=found.encoding, kept=found.kept)
+    return replace(model, encoding=found.encoding, kept=found.kept, names=None)
 
 
 def merged(models: Sequence[Model]) -> Model:
     """Return the model of the rows of all; refuse models of other features, colors or parameters."""
     first = models[0]
     for other in models[1:]:
-        if (other.parameters, other.classes) != (first.parameters, first.classes):
-            raise InputError(
-                "the models have other parameters or classes; expected models fitted like each other"
-            )
+        named = {name for name in first.parameters if other.parameters.get(name) != first.parameters[name]}
+        if named or other.classes != first.classes:
+            what = f"another {min(named)}" if named else "other classes"
+            raise InputError(f"the models have {what}; expected models fitted like each other (--like)")
     living = [Living(one.encoding, checked_past(one.kept)) for one in models]
     whole = merge(living, Settings.of_kept(first.parameters), first.classes)
-    return replace(first, encoding=whole.encoding, kept=whole.kept)
+    return replace(first, encoding=whole.encoding, kept=whole.kept, names=None)

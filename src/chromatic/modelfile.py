@@ -31,7 +31,7 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.errors import in_file
 from chromatic.fitting.kept import Kept
 from chromatic.model import INPUTS, Input, Model
-from chromatic.parameters import Settings, kept_in_files
+from chromatic.parameters import kept_in_files
 from chromatic.registry import ENCODINGS, OF_OTHER_LABELS, encoding_class
 
 VERSION = 3
@@ -54,9 +54,11 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
         facts["encoding"]["linear"] = encoding.linear.facts()
         arrays |= encoding.linear.arrays()
     _put_vocabulary(encoding.vocabulary, arrays, facts, names)
-    if model.kept is not None:
+    if model.kept is not None and model.parameters.get("keep") is not None:
         facts["kept"] = model.kept.facts()
         arrays |= model.kept.arrays()
+    if names and model.names is not None:
+        _put_names("column_names", Names.pack([name.encode() for name in model.names]), arrays)
     if model.input.columns is not None:
         _put_names("input_names", Names.pack([name.encode() for name in model.input.columns]), arrays)
     if model.trains is not None:
@@ -128,9 +130,13 @@ def _model(facts: dict[str, Any], arrays: CheckedArrays) -> Model:
         _check_columns_of_matrix(vocabulary, input.n_columns or 0)
     parameters, classes, kept = kept_in_files(facts["parameters"]), _classes(facts, encoding), None
     if facts.get("kept") is not None:
-        settings = Settings.of_kept(parameters)
-        kept = Kept.of_file(facts["kept"], arrays, encoding, settings, binary=classes is not None)
-    return Model(encoding, parameters, input, trains, classes, kept=kept)
+        must(parameters.get("keep") is not None, "nothing was to be kept")
+        kept = Kept.of_file(facts["kept"], arrays, encoding, binary=classes is not None)
+    model = Model(encoding, parameters, input, trains, classes, kept=kept)
+    if "column_names_offsets" not in arrays:
+        return model
+    names = arrays.names("column_names", model.n_columns).tolist()
+    return replace(model, names=tuple(name.decode() for name in names))
 
 
 def _classes(facts: dict[str, Any], encoding: Encoding) -> tuple[Any, ...] | None:

@@ -57,7 +57,7 @@ def rows(tmp_path_factory):
 def model(rows):
     path = rows.parent / "model.chroma"
     code, output, told = run("fit", rows, f"-o{path}", "--budget=64", "--keep-statistics")
-    assert (code, output) == (0, b"") and "MB of the model are statistics" in told
+    assert (code, output) == (0, b"") and "kB of the model are statistics" in told
     return path
 
 

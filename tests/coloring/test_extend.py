@@ -44,7 +44,7 @@ def test_new_features_are_colored_as_by_the_naive_twin(sets, n_colors, data):
     extended = extend(coloring_of(known, n_colors), rows_of(sets, 12), masses=np.array(masses))
     colors, forced, conflicts = naive.extend(sets, known, masses, n_colors)
     assert extended.colors.tolist() == colors
-    assert (extended.forced, extended.conflicts) == (2 + forced, 3 + conflicts)
+    assert (extended.forced, extended.conflicts) == (min(2, len(known)) + forced, 3 + conflicts)
     assert (extended.n_colors, extended.vocabulary) == (n_colors, 7)
 
 
@@ -53,6 +53,16 @@ def test_a_value_of_a_known_field_takes_its_color():
     fields = np.array([0, 1, 1, 0, -1], np.int32)
     by_field = coloring_of([0, 1], 3, "fields")
     masses = np.ones(5, np.int64)
-    assert extend(by_field, rows, masses=masses, fields=fields).colors.tolist() == [0, 1, 1, 0, 2]
+    assert extend(by_field, rows, masses=masses, fields=fields, n_fields=2).colors.tolist() == [
+        0,
+        1,
+        1,
+        0,
+        2,
+    ]
+    new_field, heavy = np.array([0, 1, -1, 0, 2], np.int32), np.array([1, 1, 9, 1, 1])
+    beside = coloring_of([0, 1, 2], 3, "fields")  # the third feature has no field
+    colors = extend(beside, rows, masses=heavy, fields=new_field, n_fields=2).colors
+    assert colors.tolist() == [0, 1, 2, 0, 1]
     other = replace(by_field, strategy="balanced")
-    assert extend(other, rows, masses=masses, fields=fields).colors.tolist()[2] == 2
+    assert extend(other, rows, masses=masses, fields=fields, n_fields=2).colors.tolist()[2] == 2

@@ -14,10 +14,12 @@ from sklearn.metrics import log_loss
 from test_weights import weighing
 
 from chromatic import ChromaticEncoder, load, merge
+from chromatic.data import Reader
+from chromatic.data.extending import found_in
 from chromatic.encoding.linear import Linear
-from chromatic.errors import InputError
+from chromatic.errors import InputError, InputWarning
 from chromatic.fitting import descent
-from chromatic.fitting.onward import certainty_of, decayed, go_on
+from chromatic.fitting.onward import certainty_of, go_on, shrunk
 from chromatic.fitting.weights import weigh
 
 HALVES = slice(0, 1300), slice(1300, 3000)
@@ -67,7 +69,7 @@ def test_features_that_never_meet_go_on_to_the_weights_of_all_rows(one_feature_a
     halves = [replace(whole, fold=np.where(parts == part, 0, -1).astype(np.int32)) for part in (0, 1)]
     first = Linear.of(1, weigh(halves[0], 1))
     certainty = certainty_of(halves[0], first)
-    found = go_on(halves[1], first, certainty, 1, 1)
+    found = go_on(halves[1], first, certainty, 0.0)
     expected = Linear.of(1, weigh(whole, 1)).margins(whole.rows)
     margins = Linear.of(1, found).margins(whole.rows)
     before = first.margins(whole.rows)
@@ -88,9 +90,9 @@ def one_feature_a_row():
 def test_weights_that_decay_come_closer_to_nothing_the_less_rows_say_of_them():
     linear = Linear(1, np.array([2.0, 2.0], np.float32), np.empty(0), 0.0, strength=1.0)
     certainty = certainty_of(weighing([["a"]] * 40 + [["b"]] * 2, [0.0, 1.0] * 21), linear)
-    left = decayed(linear, certainty, 0.5).weights
+    left = shrunk(linear, certainty, 0.5).weights
     assert 0 < left[1] < left[0] < 2.0
-    assert np.array_equal(decayed(linear, certainty, 1.0).weights, linear.weights)
+    assert np.array_equal(shrunk(linear, certainty, 1.0).weights, linear.weights)
 
 
 @pytest.mark.parametrize("encoding", ["submodular", "target"])
@@ -107,7 +109,7 @@ def test_an_update_by_the_second_half_is_about_a_fit_to_all(clicks, encoding):
     relearned = LogisticRegression(max_iter=500).fit(whole.fit_transform(X + new, y[:2400]), y[:2400])
     assert after < before
     assert after < 1.03 * log_loss(y[2400:], relearned.predict_proba(whole.transform(later)))
-    assert len(half.get_feature_names_out()) == len(names)
+    assert np.array_equal(half.get_feature_names_out(), names)
 
 
 def test_known_features_keep_their_colors_and_columns_their_cuts(clicks):
@@ -128,10 +130,20 @@ def test_known_features_keep_their_colors_and_columns_their_cuts(clicks):
     assert after.vocabulary.n_rows == 3000
 
 
+def test_the_features_of_an_updated_column_are_told_by_descending_count(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X[:1500], y[:1500])
+    encoder.update([["a=1", "new"]] * 900, [0, 1] * 450)
+    for column in range(encoder.encoding_.n_own_columns):
+        counts = [count for _, count, _ in encoder.explain(column)["features"]]
+        assert counts == sorted(counts, reverse=True)
+    assert encoder.locate("new")["count"] == 900
+
+
 def test_the_statistics_after_an_update_are_those_of_all_rows(clicks):
     X, y = clicks
     encoder = ChromaticEncoder(**KEPT).fit(X[:1500], y[:1500]).update(X[1500:], y[1500:])
-    (statistic,) = encoder.model_.kept.statistics
+    statistic = encoder.model_.kept.parts[0].sums
     rows, positives, squares = statistic.totals()
     assert np.array_equal(positives, squares)
     for code in range(0, len(rows), 37):
@@ -145,7 +157,7 @@ def test_earlier_rows_decay_and_features_that_are_gone_are_dropped(clicks):
     encoder = ChromaticEncoder(**KEPT).fit(X[:1000], y[:1000])
     n = len(encoder.encoding_.vocabulary)
     encoder.update(X[1000:2000], y[1000:2000], decay=0.5)
-    (statistic,) = encoder.model_.kept.statistics
+    statistic = encoder.model_.kept.parts[0].sums
     assert statistic.whole[0].sum() == 1500 and encoder.encoding_.vocabulary.n_rows == 1500
     assert len(encoder.encoding_.vocabulary) > n
     encoder.update(X[2000:], y[2000:], decay=0.5, drop_after=2)
@@ -198,7 +210,12 @@ def test_every_kind_of_data_and_label_is_updated_saved_and_loaded(clicks, kind, 
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     rows = [str(tmp_path / "b.tokens")] if kind == "files" else second
     assert encoder.transform(rows).shape == (1500, encoder.n_columns_)
-    assert len(encoder.get_feature_names_out()) == encoder.n_columns_
+    names = encoder.get_feature_names_out().tolist()
+    assert (
+        len(names) == encoder.n_columns_ and names == load(tmp_path / "1").get_feature_names_out().tolist()
+    )
+    assert names == load(tmp_path / "m.chroma").get_feature_names_out().tolist()
+    assert encoder.explain(names[0])["column"] == 0
 
 
 def test_models_of_two_halves_merge_to_that_of_all_rows(clicks, tmp_path):
@@ -208,9 +225,9 @@ def test_models_of_two_halves_merge_to_that_of_all_rows(clicks, tmp_path):
         ChromaticEncoder().fit_like(like, X[some], y[some]) for some in (slice(0, 1300), slice(1300, 3000))
     ]
     whole, merged = ChromaticEncoder().fit_like(like, X, y), merge(*parts)
-    for mine, theirs in zip(merged.model_.kept.statistics, whole.model_.kept.statistics, strict=True):
-        assert np.array_equal(mine.totals(), theirs.totals())
-        assert np.array_equal(mine.of_null(), theirs.of_null())
+    mine, theirs = (one.model_.kept.parts[0].sums for one in (merged, whole))
+    assert np.array_equal(mine.totals(), theirs.totals())
+    assert np.array_equal(mine.of_null(), theirs.of_null())
     mine, theirs = merged.encoding_.arrays(), whole.encoding_.arrays()
     assert all(np.array_equal(mine[name], theirs[name]) for name in theirs)
     assert np.array_equal(merged.encoding_.vocabulary.counts, whole.encoding_.vocabulary.counts)
@@ -230,7 +247,7 @@ def test_merged_weights_are_near_those_of_all_rows(clicks):
     assert merged < 0.8 * half
 
 
-def test_to_keep_statistics_changes_nothing_else(clicks, tmp_path):
+def test_to_keep_statistics_changes_nothing_else(clicks):
     X, y = clicks
     kept, plain = (ChromaticEncoder(**{**KEPT, "keep": keep}) for keep in ("statistics", None))
     assert np.array_equal(kept.fit_transform(X, y).toarray(), plain.fit_transform(X, y).toarray())
@@ -255,11 +272,110 @@ def test_what_cannot_be_updated_or_merged_is_told(clicks):
     refused(lambda: encoder.update(X), "the rows have no labels")
     integers = ChromaticEncoder(**KEPT).fit([[i % 7, 9 + i % 30] for i in range(300)], y[:300])
     refused(lambda: integers.update(X, y), "features")
+    with pytest.raises(InputError, match="those of the model are whole numbers"):
+        found_in(Reader().batches(X), integers.encoding_.vocabulary, 1)
+    for wrong in ("x", 2.5, True):
+        refused(lambda wrong=wrong: encoder.update(X, y, drop_after=wrong), "drop_after is ")
+    refused(lambda: encoder.update(X, y, decay="x"), "decay is 'x'")
     refused(lambda: merge(encoder), "there are 1 encoders")
     other = ChromaticEncoder(**{**KEPT, "budget": 20}).fit(X, y)
-    refused(lambda: merge(encoder, other), "other parameters")
+    refused(lambda: merge(encoder, other), "another budget")
     refused(lambda: merge(encoder, ChromaticEncoder(**KEPT).fit(X[:2000], y[:2000])), "other features")
-    refused(
-        lambda: ChromaticEncoder(encoding="identity", keep="statistics").fit(X), "sums nothing over labels"
-    )
+    refused(lambda: ChromaticEncoder(encoding="identity", keep="statistics").fit(X), "no sums over labels")
     refused(lambda: ChromaticEncoder(leakage="split", keep="statistics").fit(X, y), "'split'")
+
+
+def some_table(spread, slope, seed):
+    """Rows with a dense column far from 0, whose labels follow it and a category."""
+    import pandas as pd
+
+    random = np.random.default_rng(seed)
+    year, place = 2000 + spread * random.normal(size=1500), random.integers(0, 20, 1500)
+    odds = slope * (year - 2000) + np.sin(place)
+    labels = (random.random(1500) < 1 / (1 + np.exp(-odds))).astype(int)
+    return pd.DataFrame({"year": year, "place": [f"p{one}" for one in place]}), labels
+
+
+def test_dense_columns_far_from_nothing_are_merged_where_their_rows_are():
+    import pandas as pd
+
+    parts = some_table(1, 1, 1), some_table(3, 1.2, 2)
+    first = ChromaticEncoder(**KEPT).fit(*parts[0])
+    second = ChromaticEncoder().fit_like(first, *parts[1])
+    X, y = pd.concat([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    losses = []
+    for encoder in (merge(first, second), merge(second, first), ChromaticEncoder(**KEPT).fit(X, y)):
+        margins = encoder.encoding_.linear.margins(encoder._code(X))
+        losses.append(log_loss(y, 1 / (1 + np.exp(-margins))))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6) and losses[0] < 1.1 * losses[2]
+
+
+def test_what_an_update_forgets_it_forgets_once(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X, y)
+    linear, certainty = encoder.encoding_.linear, encoder.model_.kept.parts[0].certainty
+    encoder.update([[]], [0], decay=0.5)
+    found = encoder.encoding_.linear.weights
+    np.testing.assert_allclose(found, shrunk(linear, certainty, 0.5).weights, atol=1e-6)
+
+
+def test_counts_of_rare_features_decay_too(clicks):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT).fit(X, y)
+    for _ in range(30):
+        encoder.update([["a=1", "b=2"], ["a=3"]], [0, 1], decay=0.9)
+    vocabulary = encoder.encoding_.vocabulary
+    assert encoder.model_.kept.counts.sum() == pytest.approx(0.9**30 * 12_000, rel=0.02, abs=30)
+    assert vocabulary.counts.sum() < 1200 and vocabulary.n_rows < 200
+
+
+def test_a_model_that_has_dropped_nearly_all_features_is_loaded(clicks, tmp_path):
+    X, y = clicks
+    encoder = ChromaticEncoder(**KEPT, max_colors=1).fit(X, y)
+    encoder.update(X[:2], y[:2], drop_after=1)
+    encoder.save(tmp_path / "m.chroma")
+    assert len(load(tmp_path / "m.chroma").encoding_.vocabulary) <= 8
+
+
+def test_labels_that_are_large_numbers_keep_their_variance(clicks):
+    X, y = clicks
+    labels = y + np.sin(np.arange(3000)) + 1e8
+    encoder = ChromaticEncoder(**KEPT).fit(X[:2000], labels[:2000])
+    residual = encoder.model_.kept.parts[0].spread.residual
+    encoder.update(X[2000:], labels[2000:])
+    spread = encoder.model_.kept.parts[0].spread
+    assert spread.variance == pytest.approx(labels.var(), rel=1e-6)
+    assert spread.residual == pytest.approx(residual)
+
+
+def test_weights_of_rows_have_one_unit_in_all_parts(clicks):
+    X, y = clicks
+    weights = np.where(np.arange(3000) < 1300, 1.0, 10.0)
+    like = ChromaticEncoder(**KEPT, linear=0).fit(X, y, weights)
+    parts = [ChromaticEncoder().fit_like(like, X[some], y[some], weights[some]) for some in HALVES]
+    whole = ChromaticEncoder().fit_like(like, X, y, weights)
+    assert merge(*parts).encoding_.prior == pytest.approx(whole.encoding_.prior)
+    assert merge(*parts).encoding_.prior == pytest.approx(np.average(y, weights=weights))
+
+
+def test_names_stay_for_whoever_asks_and_no_longer_than_they_are_kept(clicks, tmp_path):
+    import pandas as pd
+
+    X, y = clicks
+    table = pd.DataFrame([[token.split("=")[1] for token in row] for row in X], columns=list("abcd"))
+    encoder = ChromaticEncoder(**KEPT).fit(table, y)
+    names = encoder.get_feature_names_out(list("abcd")).tolist()
+    encoder.update(table[:900], y[:900])
+    assert encoder.get_feature_names_out(list("abcd")).tolist() == names
+    encoder.set_params(names=False, keep=None).save(tmp_path / "m.chroma")
+    again = load(tmp_path / "m.chroma")
+    assert again.model_.kept is None and again.model_.names is None
+
+
+def test_features_that_are_unseen_are_told_where_a_model_is_to_be_like_another(clicks):
+    X, y = clicks
+    like = ChromaticEncoder(**KEPT).fit(X, y)
+    with pytest.warns(InputWarning, match="unseen|not seen"):
+        ChromaticEncoder().fit_like(like, [["new"]] * 50, [0, 1] * 25)
+    strict = ChromaticEncoder(**KEPT, handle_unknown="error").fit(X, y)
+    refused(lambda: ChromaticEncoder().fit_like(strict, [["new"]] * 50, [0, 1] * 25), "were not seen")

@@ -331,6 +331,32 @@ def test_commands_read_and_write_parquet_and_model_files(spark, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["again", "encoded", "model.chroma", "train", "train.svm"]
 
 
+def test_a_stream_is_encoded_as_a_frame_and_its_labels_update_a_local_model(spark, tmp_path):
+    from chromatic.spark import ChromaticModel
+
+    rows, labels = some_rows()
+    kept = ChromaticEncoder(24, linear=0, keep="statistics").fit(strings(rows)[:2000], labels[:2000])
+    kept.save(tmp_path / "model.chroma")
+    model = ChromaticModel.load(str(tmp_path / "model.chroma"))
+    frame = frame_of(spark, strings(rows)[2000:], labels[2000:], "array<string>")
+    frame.write.parquet(f"{tmp_path}/in")
+    stream = spark.readStream.schema(frame.schema).parquet(f"{tmp_path}/in")
+    written = model.transform(stream).drop("features").writeStream.format("parquet")
+    paths = {"path": f"{tmp_path}/out", "checkpointLocation": f"{tmp_path}/checkpoint"}
+    written.options(**paths).trigger(availableNow=True).start().awaitTermination()
+    wanted = kept.transform(strings(rows)[2000:]).toarray()
+    assert (columns_of(spark.read.parquet(f"{tmp_path}/out")) == wanted).all()
+
+    def update(batch, number):
+        table = batch.toPandas()
+        if len(table):
+            kept.update([list(features) for features in table["features"]], table["label"].to_numpy())
+
+    updating = stream.writeStream.foreachBatch(update).option("checkpointLocation", f"{tmp_path}/updated")
+    updating.trigger(availableNow=True).start().awaitTermination()
+    assert kept.encoding_.vocabulary.n_rows == 3000
+
+
 def executor_of(_):
     """The process of the JVM that started this Python worker."""
     with open(f"/proc/{os.getppid()}/stat") as daemon:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from chromatic.cli import options
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from chromatic._paths import RowFiles
     from chromatic.jobs import Reading
     from chromatic.parameters import Settings
+
+log = logging.getLogger("chromatic")
 
 GROUPS = ("Columns", "Colors", "Labels", "Rows", "Features", "Running")
 
@@ -52,7 +55,9 @@ def fit(
     from chromatic._files import check_target
 
     if like is not None:
-        _fit_like(like, train, output, encoded, settings=settings, of_rows=of_rows, reading=reading)
+        others = {"--encoded": encoded is not None, "--to": to is not None, "--engine": engine.is_spark}
+        _check_alone(like, settings, reading, others)
+        _fit_like(like, train, output, settings=settings, of_rows=of_rows, reading=reading)
         return
     if engine.is_spark:
         jobs.check_for_spark(reading, to, settings)
@@ -65,38 +70,33 @@ def fit(
     with jobs.fit_files(train, settings, reading, of_rows) as fitted:
         for target in targets:
             jobs.write_training_rows(fitted, target, settings.threads)
-        jobs.save_model(jobs.model_of(fitted, reading), output)
+        model = jobs.model_of(fitted, reading)
+        jobs.save_model(model, output)
+        if model.kept is not None:
+            size = f"{model.kept.size / 1e3:,.0f}"
+            log.warning("%s kB of the model are statistics, for later rows", size)
 
 
 def _fit_like(
-    like: str,
-    train: list[str],
-    output: str,
-    encoded: str | None,
-    *,
-    settings: Settings,
-    of_rows: RowFiles,
-    reading: Reading,
+    like: str, train: list[str], output: str, *, settings: Settings, of_rows: RowFiles, reading: Reading
 ) -> None:
     from chromatic import jobs
     from chromatic._files import check_target
     from chromatic.modelfile import load
 
-    if encoded is not None:
-        raise InputError(
-            "--encoded is given with --like; expected --like alone, which writes a model to merge"
-        )
-    for one in PARAMETERS:
-        if (
-            one.in_file
-            and one.name not in ("weight", "group")
-            and getattr(settings, one.name) != one.default
-        ):
-            raise InputError(
-                f"{one.flag} is given with --like, which takes the parameters of {like}; expected it there"
-            )
     check_target(output)
     jobs.save_model(jobs.fit_files_like(load(like), train, reading, settings, of_rows), output)
+
+
+def _check_alone(like: str, settings: Settings, reading: Reading, others: dict[str, bool]) -> None:
+    """Refuse flags that have no say beside --like."""
+    taken = [one for one in PARAMETERS if one.group not in ("Rows", "Reading") and one.name != "threads"]
+    given = {one.flag: getattr(settings, one.name) != one.default for one in taken}
+    given |= {"--categorical": reading.categorical != "auto"} | others
+    for flag, is_given in given.items():
+        if is_given:
+            told = f"{flag} is given with --like, which fits in memory with the parameters of {like}"
+            raise InputError(f"{told}; expected one of them")
 
 
 def _fit_on_spark(

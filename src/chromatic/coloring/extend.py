@@ -21,18 +21,19 @@ def extend(
     *,
     masses: npt.NDArray[np.int64],
     fields: npt.NDArray[np.int32] | None = None,
+    n_fields: int = 0,
     threads: int = 1,
 ) -> Coloring:
     """Return the coloring with colors for the features after its own, by the rows in which they come.
 
     A value of a field that has a color takes that; any other feature the lightest color that its rows
     leave free, or the one with the fewest conflicts. There are no more colors than before. `masses` are
-    the rows that each feature is in, of all features.
+    the rows that each feature is in, of all features; the first `n_fields` fields have colors.
     """
     known, n_colors = len(coloring.colors), coloring.n_colors
     colors = np.concatenate((coloring.colors, np.full(rows.n_features - known, -1, np.int32)))
     if coloring.strategy == "fields" and fields is not None:
-        of_field = (colors < 0) & (fields != NO_FIELD) & (fields < n_colors)
+        of_field = (colors < 0) & (fields != NO_FIELD) & (fields < n_fields)
         colors[of_field] = fields[of_field]
     others = np.flatnonzero(colors < 0)
     greedy = Greedy(np.arange(rows.n_features), Request("balanced", max(n_colors, 1), coloring.seed))
@@ -43,7 +44,7 @@ def extend(
     return replace(
         coloring,
         colors=colors,
-        forced=coloring.forced + greedy.forced,
+        forced=min(coloring.forced, known) + greedy.forced,
         conflicts=coloring.conflicts + greedy.conflicts,
         lower_bound=max(coloring.lower_bound, rows.largest_nnz),
         vocabulary=rows.vocabulary,

@@ -18,7 +18,7 @@ from chromatic.errors import InputError
 
 Integers = npt.NDArray[np.int64]
 
-EVERY = float("inf")  # a dense threshold that no feature reaches
+NONE_IS_DENSE = float("inf")  # a threshold that no feature reaches
 NO_PLACE = -1
 
 
@@ -44,7 +44,7 @@ def found_in(batches: list[Batch], vocabulary: Vocabulary, min_count: int, threa
         counted,
         integers=vocabulary.integers,
         n_rows=sum(batch.n_rows for batch in batches),
-        dense_threshold=EVERY,
+        dense_threshold=NONE_IS_DENSE,
         min_count=1,
         keep_names=vocabulary.names is not None,
         keep_fields=vocabulary.fields is not None,
@@ -88,8 +88,12 @@ def places_of(stays: Integers, found: Found) -> Integers:
 
 
 def moved(numbers: npt.NDArray[Any], places: Integers, axis: int = 0) -> npt.NDArray[Any]:
-    """Return numbers of features at their places in the extended vocabulary; those of new ones are 0."""
-    known, at = places != NO_PLACE, (slice(None),) * axis
+    """Return numbers of features at their places in the extended vocabulary; those of new ones are 0.
+
+    Those that stay come first.
+    """
+    stay, at = places[places != NO_PLACE], (slice(None),) * axis
     out = np.zeros((*numbers.shape[:axis], len(places), *numbers.shape[axis + 1 :]), numbers.dtype)
-    out[(*at, known)] = numbers[(*at, places[known])]
+    same = len(stay) == numbers.shape[axis]
+    out[(*at, slice(len(stay)))] = numbers if same else numbers[(*at, stay)]
     return out

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.counting import by_descending_count
 from chromatic.data.hashing import MISSING
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
@@ -64,6 +65,7 @@ def _of_own(encoding: Encoding, column: int) -> dict[str, Any]:
     """Return what one of the encoding's own columns means."""
     vocabulary, facts = encoding.vocabulary, encoding.column_facts()
     codes = np.flatnonzero(encoding.tables.of_features == column)
+    codes = codes[by_descending_count(vocabulary.counts[codes])]  # later rows may have changed their order
     rows, absent = int(facts.rows[column]), int(facts.absent[column])
     mean = None if encoding.gives_levels or not rows else float(facts.measure[column])
     told: dict[str, Any] = {"color": int(facts.colors[column]), encoding.measure_key: mean}

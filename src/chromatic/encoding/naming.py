@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.counting import by_descending_count
 from chromatic.data.hashing import secret_hashes
 from chromatic.data.names import Names
 from chromatic.data.vocabulary import Vocabulary
@@ -85,7 +86,7 @@ def labels(vocabulary: Vocabulary, groups: Integers, n_groups: int, called: Call
     if not named and vocabulary.fields is None:
         return [None] * n_groups
     sizes = np.bincount(groups[groups >= 0], minlength=n_groups)
-    first, second = _two_of_each(groups, n_groups)
+    first, second = _two_of_each(groups, n_groups, vocabulary.counts)
     fields = _fields(vocabulary)
     others = np.ones(n_groups, np.int64)  # features that are not of the first one's field
     if fields is not None:
@@ -120,13 +121,16 @@ def _word(text: str, most: int) -> str:
     return shortened("_".join(_printable(text).split()) or "_", most)
 
 
-def _two_of_each(groups: Integers, n_groups: int) -> tuple[Integers, Integers]:
+def _two_of_each(
+    groups: Integers, n_groups: int, counts: npt.NDArray[np.int64]
+) -> tuple[Integers, Integers]:
     """Return the most frequent and the next feature of each group, -1 where there is none.
 
-    Features are in order of count. Of repeated places numpy fills in the last value, so they go backwards.
+    Of repeated places numpy fills in the last value, so features go from the rarest to the most frequent.
     """
     first, second = np.full((2, n_groups), -1)
-    codes = np.flatnonzero(groups >= 0)[::-1]
+    order = by_descending_count(counts)
+    codes = order[groups[order] >= 0][::-1]
     first[groups[codes]] = codes
     codes = codes[codes != first[groups[codes]]]
     second[groups[codes]] = codes

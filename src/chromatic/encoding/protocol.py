@@ -102,6 +102,11 @@ class ColumnFacts:
     strength: Floats  # how much the column tells: a report lists the strongest first
 
 
+def parts_of(encoding: Encoding) -> list[Encoding]:
+    """Return the encoding of each of several classes, or the one that there is."""
+    return [one.part for one in encoding.of_classes()] or [encoding]
+
+
 class ClassPart(NamedTuple):
     """The columns of one class against the others."""
 

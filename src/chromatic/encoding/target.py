@@ -45,7 +45,7 @@ class TargetEncoding(ValueEncoding):
         weight = None
         if task.binary or task.settings.smoothing != "auto":
             rows, sums, _ = statistic.totals()
-            if (rows == np.floor(rows)).all():  # else they have weights
+            if (rows == np.floor(rows)).all() and (sums == np.floor(sums)).all():  # else rows have weights
                 rows, sums = rows.astype(np.int64), sums.astype(np.int64)
             weight = chosen_smoothing(task.settings, sums, rows, task.mean)
         if weight == 0 and task.settings.leakage == "none":

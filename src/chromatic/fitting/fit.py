@@ -19,9 +19,9 @@ from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
 from chromatic.encoding.encoded import Encoded, Tables, joined
 from chromatic.encoding.linear import MOST, Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
-from chromatic.encoding.statistics import Statistic
+from chromatic.encoding.statistics import LabelCounts, LabelMoments, Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.kept import Kept, as_learned_from
+from chromatic.fitting.kept import Kept, KeptPart, Spread, as_learned_from, as_moments
 from chromatic.fitting.labels import class_names, classes_of
 from chromatic.fitting.later import MoreSource
 from chromatic.fitting.source import Source
@@ -43,6 +43,14 @@ class Part:
     task: Task
     statistic: Statistic | None
     weights: Weights | None
+
+    @property
+    def kept(self) -> KeptPart:
+        """What is kept of the rows."""
+        assert self.statistic is not None
+        sums, task = as_moments(self.statistic), self.task
+        spread = Spread(float(sums.whole[0].sum()), task.mean, task.variance, task.residual)
+        return KeptPart(sums, spread, None if self.weights is None else self.weights.certainty)
 
     def tables(self) -> Tables:
         """Return what features become in training rows."""
@@ -67,15 +75,11 @@ class Learned:
         assert self.classes is not None
         return ClassesEncoding.of([part.encoding for part in self.parts], class_names(self.classes))
 
-    @property
-    def kept(self) -> Kept | None:
-        """What the model keeps of its rows, where that is asked for."""
+    def kept(self, vocabulary: Vocabulary, weight_unit: float) -> Kept | None:
+        """Return what the model keeps of its rows, where that is asked for."""
         if self.parts[0].task.settings.keep is None:
             return None
-        statistics = [part.statistic for part in self.parts if part.statistic is not None]
-        weights = [part.weights for part in self.parts if part.weights is not None]
-        certainties = [one.certainty for one in weights if one.certainty is not None]
-        return Kept.of(statistics, certainties, [part.task.residual for part in self.parts])
+        return Kept.of([part.kept for part in self.parts], vocabulary, weight_unit)
 
     def tables(self) -> Tables:
         """Return what features become in training rows."""
@@ -94,10 +98,8 @@ def learn(source: Source, settings: Settings) -> Learned:
         kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(source, kind, settings)
     check_keep(source, kind, settings)
-    if source.has_weights and uses_labels and kind.weighted is None:
-        raise InputError(
-            f"rows have weights and the {settings.encoding} encoding takes none; expected none"
-        )
+    if uses_labels:
+        check_weighted(source, kind, settings)
     if not source.weighs:
         settings = replace(settings, linear=0)
     vocabulary, each = source.count(settings), classes_of(classes)
@@ -167,32 +169,38 @@ def fit(source: LocalSource, settings: Settings) -> Fitted:
     (90, 2)
     """
     learned = learn(source, settings)
-    return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes, kept=learned.kept)
-
-
-def update(source: MoreSource, settings: Settings, classes: tuple[Any, ...] | None) -> Fitted:
-    """Add the rows of a source to those of a model, whose columns keep their numbers and meanings."""
-    source.settle_as(classes)
-    vocabulary, parts = source.count(settings), source.parts
-    with source.coded(settings):
-        coloring = source.color(BALANCED)
-        n_linear = 0 if parts[0].linear is None else parts[0].linear.n_columns
-        task = Task(vocabulary, coloring, settings, n_classes=len(parts), n_linear=n_linear)
-        task = replace(task, binary=classes is not None)
-        each = classes_of(None if classes is None else np.array(classes))
-        summed = [_summed(source, type(part), task, one) for part, one in zip(parts, each, strict=True)]
-    summed = [
-        one._replace(statistic=as_learned_from(one.statistic, type(part)))
-        for part, one in zip(parts, summed, strict=True)
-    ]
-    updated = [
-        _part(part.updated(one.task, one.statistic), one) for part, one in zip(parts, summed, strict=True)
-    ]
-    learned = Learned(updated, None if classes is None else np.array(classes))
-    kept = learned.kept
-    assert kept is not None
-    kept = replace(kept, unseen_for=source.unseen_for)
+    kept = learned.kept(learned.encoding.vocabulary, source.weight_unit)
     return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes, kept=kept)
+
+
+def update(
+    source: MoreSource, settings: Settings, classes: tuple[Any, ...] | None
+) -> tuple[Encoding, Kept]:
+    """Add the rows of a source to those of a model, whose columns keep their numbers and meanings."""
+    settings = replace(settings, leakage="none")  # the columns of the rows themselves are not asked for
+    source.settle_as(classes)
+    parts, kind = source.parts, type(source.parts[0])
+    check_weighted(source, kind, settings)
+    vocabulary = source.count(settings)
+    n_linear = 0 if parts[0].linear is None else parts[0].linear.n_columns
+    task = Task(
+        vocabulary,
+        source.color(BALANCED),
+        settings,
+        binary=classes is not None,
+        n_linear=n_linear,
+        n_classes=len(parts),
+    )
+    updated = []
+    each = classes_of(None if classes is None else np.array(classes))
+    for part, of_class in zip(parts, each, strict=True):
+        summed = _summed(source, kind, task, of_class)
+        assert isinstance(summed.statistic, LabelMoments)
+        learned = part.updated(summed.task, as_learned_from(summed.statistic, kind))
+        updated.append(_part(learned, summed))
+    kept = replace(source.kept, parts=tuple(part.kept for part in updated))
+    learned_of_all = Learned(updated, None if classes is None else np.array(classes))
+    return learned_of_all.encoding, kept
 
 
 @dataclass(frozen=True)
@@ -333,12 +341,20 @@ def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> No
         raise InputError(f"linear is {settings.linear}, which Spark does not find yet; expected 0")
 
 
+def check_weighted(source: Source, kind: type[Encoding], settings: Settings) -> None:
+    """Refuse weights of rows where the encoding takes none."""
+    if source.has_weights and kind.weighted is None:
+        raise InputError(
+            f"rows have weights and the {settings.encoding} encoding takes none; expected none"
+        )
+
+
 def check_keep(source: Source, kind: type[Encoding], settings: Settings) -> None:
     """Refuse to keep statistics where there are none."""
-    if settings.keep is not None and kind.statistic is None:
+    if settings.keep is not None and kind.statistic not in (LabelCounts, LabelMoments):
         raise InputError(
-            f"keep is {settings.keep!r} and the {settings.encoding} encoding sums nothing over labels; "
-            "expected keep=None"
+            f"keep is {settings.keep!r} and the {settings.encoding} encoding has no sums over labels that "
+            "could be kept; expected keep=None"
         )
     if settings.keep is not None and not source.keeps:
         raise InputError(f"keep is {settings.keep!r}, which Spark does not keep yet; expected a local fit")

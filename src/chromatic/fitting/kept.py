@@ -6,147 +6,194 @@ each to take.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.data.checked import Arrays, CheckedArrays, finite, must
-from chromatic.data.extending import moved
-from chromatic.encoding.protocol import Encoding
-from chromatic.encoding.statistics import LOWER_HALF, LabelCounts, LabelMoments, Statistic, packed
+from chromatic.data.checked import LARGEST, Arrays, CheckedArrays, finite, must
+from chromatic.data.extending import Integers, moved
+from chromatic.data.vocabulary import Vocabulary
+from chromatic.encoding.protocol import Encoding, parts_of
+from chromatic.encoding.statistics import LOWER_HALF, Floats, LabelCounts, LabelMoments, Statistic, packed
 from chromatic.errors import InputError
-from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.onward import Certainty
-from chromatic.parameters import Settings
-
-Integers = npt.NDArray[np.int64]
 
 ROUNDED = 1e-9  # by how much of its rows a sum may be off
+
+
+class Spread(NamedTuple):
+    """The labels of some rows. Sums of squares would not do: of large numbers nothing of it is left."""
+
+    rows: float
+    mean: float
+    variance: float
+    residual: float  # the variance that the linear model leaves of labels that are numbers
+
+    def __add__(self, other: object) -> Spread:
+        """Return that of both (Chan, Golub and LeVeque 1979)."""
+        assert isinstance(other, Spread)
+        rows = self.rows + other.rows
+        if rows <= 0:
+            return self
+        share, apart = other.rows / rows, other.mean - self.mean
+        variance = (1 - share) * self.variance + share * other.variance + share * (1 - share) * apart**2
+        residual = (1 - share) * self.residual + share * other.residual
+        return Spread(rows, self.mean + share * apart, variance, residual)
+
+
+@dataclass(frozen=True)
+class KeptPart:
+    """What is kept for the labels, or for one of several classes."""
+
+    sums: LabelMoments  # over all rows, in one fold
+    spread: Spread
+    certainty: Certainty | None  # of the weights of linear columns; None: there are none
 
 
 @dataclass(frozen=True)
 class Kept:
     """The sums over all rows so far, and how long each feature has not been seen."""
 
-    statistics: tuple[LabelMoments, ...]  # of the label, or of each of several classes
-    certainties: tuple[Certainty, ...]  # of the linear columns of each; empty where there are none
+    parts: tuple[KeptPart, ...]
+    counts: Floats  # the rows that have each feature; earlier ones may count less
+    n_rows: float
     unseen_for: npt.NDArray[np.int32]  # of each feature, the updates since a row had it
-    residuals: tuple[float, ...]  # the variance that is left of labels that are numbers, of each statistic
+    weight_unit: float = 1.0  # the weight of a row that counts as one
 
     @classmethod
-    def of(cls, statistics: list[Statistic], certainties: list[Certainty], residuals: list[float]) -> Self:
+    def of(cls, parts: Sequence[KeptPart], vocabulary: Vocabulary, weight_unit: float) -> Self:
         """Keep what a fit has summed."""
-        moments = tuple(as_moments(one) for one in statistics)
-        unseen_for = np.zeros(moments[0].of_features.shape[1], np.int32)
-        return cls(moments, tuple(certainties), unseen_for, tuple(residuals))
-
-    @property
-    def n_rows(self) -> float:
-        """The rows behind it, by their weights."""
-        return float(self.statistics[0].whole[0].sum())
+        if any((np.abs(array) >= LARGEST).any() for part in parts for array in _arrays_of(part.sums)):
+            raise InputError(f"labels have squares of {LARGEST:g} and more; expected smaller ones to keep")
+        unseen_for = np.zeros(len(vocabulary), np.int32)
+        counts, n_rows = vocabulary.counts.astype(np.float64), float(vocabulary.n_rows)
+        return cls(tuple(parts), counts, n_rows, unseen_for, weight_unit)
 
     @property
     def size(self) -> int:
         """The bytes that it takes in a file."""
         return sum(array.nbytes for array in self.arrays().values())
 
-    def moved(self, places: Integers, decay: float = 1.0) -> Kept:
-        """Return it for an extended vocabulary (`places_of`), where earlier rows count less."""
-        statistics = tuple(
-            LabelMoments(
-                decay * moved(one.of_features, places, 1), decay * one.of_colors, decay * one.whole
-            )
-            for one in self.statistics
-        )
-        certainties = tuple(
-            Certainty(moved(one.of_features, places), one.of_dense).decayed(decay)
-            for one in self.certainties
-        )
-        unseen_for = moved(self.unseen_for, places)
-        return Kept(statistics, certainties, unseen_for, self.residuals)
+    def at_places(self, places: Integers) -> Kept:
+        """Return it for an extended vocabulary (`places_of`)."""
+        parts = []
+        for part in self.parts:
+            sums, certainty = part.sums, part.certainty
+            if certainty is not None:
+                certainty = certainty._replace(of_features=moved(certainty.of_features, places))
+            sums = LabelMoments(moved(sums.of_features, places, 1), sums.of_colors, sums.whole)
+            parts.append(replace(part, sums=sums, certainty=certainty))
+        counts, unseen_for = (moved(one, places) for one in (self.counts, self.unseen_for))
+        return replace(self, parts=tuple(parts), counts=counts, unseen_for=unseen_for)
+
+    def decayed(self, decay: float) -> Kept:
+        """Return it where its rows count less."""
+        parts = []
+        for part in self.parts:
+            certainty = None if part.certainty is None else part.certainty.decayed(decay)
+            sums = LabelMoments(*(decay * one for one in _arrays_of(part.sums)))
+            spread = part.spread._replace(rows=decay * part.spread.rows)
+            parts.append(KeptPart(sums, spread, certainty))
+        return replace(self, parts=tuple(parts), counts=decay * self.counts, n_rows=decay * self.n_rows)
 
     def __add__(self, other: object) -> Kept:
         """Return the sums over the rows of both."""
         assert isinstance(other, Kept)
-        statistics = zip(self.statistics, other.statistics, strict=True)
-        certainties = zip(self.certainties, other.certainties, strict=True)
-        share = self.n_rows / max(self.n_rows + other.n_rows, 1.0)
-        residuals = zip(self.residuals, other.residuals, strict=True)
+        parts = []
+        for a, b in zip(self.parts, other.parts, strict=True):
+            certainty = None
+            if a.certainty is not None and b.certainty is not None:
+                certainty = a.certainty + b.certainty
+            parts.append(KeptPart(added(a.sums, b.sums), a.spread + b.spread, certainty))
         return Kept(
-            tuple(added(a, b) for a, b in statistics),
-            tuple(a + b for a, b in certainties),
+            tuple(parts),
+            self.counts + other.counts,
+            self.n_rows + other.n_rows,
             np.minimum(self.unseen_for, other.unseen_for),
-            tuple(share * a + (1.0 - share) * b for a, b in residuals),
+            self.weight_unit,
         )
+
+    def counted(self, vocabulary: Vocabulary) -> Vocabulary:
+        """Return a vocabulary with how many rows each feature is in, rounded."""
+        counts = np.rint(self.counts).astype(np.int64)
+        return replace(vocabulary, counts=counts, n_rows=round(self.n_rows))
 
     def facts(self) -> dict[str, Any]:
         """Return the plain values that a file keeps."""
-        return {"residuals": list(self.residuals), "folds": int(self.statistics[0].whole.shape[1])}
+        spreads = [list(part.spread) for part in self.parts]
+        return {"spreads": spreads, "n_rows": self.n_rows, "weight_unit": self.weight_unit}
 
     def arrays(self) -> Arrays:
         """Return the arrays that a file keeps."""
-        arrays: Arrays = {"kept.unseen_for": self.unseen_for}
-        for number, statistic in enumerate(self.statistics):
-            arrays |= {f"kept.{number}.{name}": sums for name, sums in _packed(statistic.cells()).items()}
-        for number, certainty in enumerate(self.certainties):
-            arrays[f"kept.{number}.certainty"] = certainty.of_features
-            arrays[f"kept.{number}.dense_certainty"] = certainty.of_dense
+        arrays: Arrays = {"kept.unseen_for": self.unseen_for, "kept.counts": self.counts}
+        for number, part in enumerate(self.parts):
+            own = _packed(part.sums.cells())
+            if part.certainty is not None:
+                names = "certainty", "dense_certainty", "dense_centers"
+                own |= dict(zip(names, part.certainty, strict=True))
+            arrays |= {f"kept.{number}.{name}": array for name, array in own.items()}
         return arrays
 
     @classmethod
     def of_file(
-        cls,
-        told: dict[str, Any],
-        arrays: CheckedArrays,
-        encoding: Encoding,
-        settings: Settings,
-        *,
-        binary: bool,
+        cls, told: dict[str, Any], arrays: CheckedArrays, encoding: Encoding, *, binary: bool
     ) -> Self:
         """Return what a file keeps of the rows of its encoding; with `binary`, labels are 0 and 1."""
-        n_features, n_colors = len(encoding.vocabulary), encoding.coloring.n_colors
-        parts = [one.part for one in encoding.of_classes()] or [encoding]
-        n_folds = number_of_folds(settings)
-        must(settings.keep is not None and told["folds"] == n_folds, "nothing was kept in these folds")
-        residuals = tuple(float(one) for one in told["residuals"])
-        must(len(residuals) == len(parts), "the statistics are of other labels")
-        finite(residuals, "the residual variance")
-        statistics, certainties = [], []
-        for number, part in enumerate(parts):
-            own = arrays.part(f"kept.{number}.")
-            cells = _unpacked(own, (n_features + n_colors + 1) * n_folds)
-            cells = cells.reshape(3, -1, n_folds)
-            _check_sums(cells, binary=binary)
-            statistics.append(LabelMoments.of_cells(cells, n_colors))
-            if part.linear is not None:
-                n_dense = len(encoding.vocabulary.dense_names)
-                certainty = Certainty(
-                    own.take("certainty", np.float32, n_features),
-                    own.take("dense_certainty", np.float64, n_dense + 1),
-                )
-                every: npt.NDArray[np.float64] = np.concatenate(certainty)
-                finite(every, "the certainty")
-                must(bool((every >= 0).all()), "the certainty is below 0")
-                certainties.append(certainty)
-        unseen_for = arrays.take("kept.unseen_for", np.int32, n_features)
-        return cls(tuple(statistics), tuple(certainties), unseen_for, residuals)
+        encodings, vocabulary = parts_of(encoding), encoding.vocabulary
+        spreads = [Spread(*map(float, one)) for one in told["spreads"]]
+        must(len(spreads) == len(encodings), "the statistics are of other labels")
+        finite(spreads, "the labels' mean and variance")
+        must(
+            all(min(one.rows, one.variance, one.residual) >= 0 for one in spreads), "a variance is below 0"
+        )
+        parts = [
+            _part_of_file(arrays.part(f"kept.{number}."), one, spread, binary=binary)
+            for number, (one, spread) in enumerate(zip(encodings, spreads, strict=True))
+        ]
+        counts, n_rows = arrays.numbers("kept.counts", len(vocabulary)), float(told["n_rows"])
+        unit = float(told["weight_unit"])
+        finite([n_rows, unit], "the rows or their unit")
+        good = unit > 0 and bool(((counts >= 0) & (counts <= n_rows * (1 + ROUNDED))).all())
+        must(good and n_rows < 1 << 62, "features are in more rows than there are")
+        unseen_for = arrays.indices("kept.unseen_for", np.int32, len(vocabulary), 0, 1 << 30)
+        return cls(tuple(parts), counts, n_rows, unseen_for, unit)
+
+
+def _part_of_file(arrays: CheckedArrays, encoding: Encoding, spread: Spread, *, binary: bool) -> KeptPart:
+    n_features, n_colors = len(encoding.vocabulary), encoding.coloring.n_colors
+    cells = _unpacked(arrays, n_features + n_colors + 1).reshape(3, -1, 1)
+    _check_sums(cells, binary=binary)
+    certainty = None
+    if encoding.linear is not None:
+        n_dense = len(encoding.vocabulary.dense_names)
+        certainty = Certainty(
+            arrays.take("certainty", np.float32, n_features),
+            arrays.summable("dense_certainty", n_dense + 1),
+            arrays.summable("dense_centers", n_dense),
+        )
+        every: Floats = np.concatenate(certainty[:2])
+        finite(every, "the certainty")
+        must(bool((every >= 0).all()), "the certainty is below 0")
+    return KeptPart(LabelMoments.of_cells(cells, n_colors), spread, certainty)
 
 
 def as_moments(statistic: Statistic) -> LabelMoments:
-    """Return a statistic as sums that may be fractions, as rows that count less make them."""
+    """Return a statistic as sums over all folds, which may be fractions where rows count less."""
     if isinstance(statistic, LabelMoments):
-        return statistic
-    if not isinstance(statistic, LabelCounts) or len(statistic.alone):
-        raise InputError(
-            f"the statistic {type(statistic).__name__} cannot be kept; expected an encoding of labels, and "
-            "keep=None for this one"
-        )
-    return LabelMoments(*map(_moments_of, (statistic.several, statistic.of_colors, statistic.whole)))
+        return LabelMoments(*(one.sum(axis=-1, keepdims=True) for one in _arrays_of(statistic)))
+    assert isinstance(statistic, LabelCounts), "`check_keep` refuses other statistics"
+    of_all = statistic.totals()
+    return LabelMoments(
+        _moments_of(of_all[:-1, None]),
+        _moments_of(statistic.of_colors.sum(axis=1, keepdims=True)),
+        _moments_of(of_all[-1:]),
+    )
 
 
-def _moments_of(counts: Integers) -> npt.NDArray[np.float64]:
+def _moments_of(counts: Integers) -> Floats:
     """Return rows, sums and squares from packed counts."""
     out = np.empty((3, *counts.shape))
     out[0] = counts & LOWER_HALF
@@ -159,28 +206,27 @@ def added(first: LabelMoments, second: LabelMoments) -> LabelMoments:
     return LabelMoments(*(a + b for a, b in zip(_arrays_of(first), _arrays_of(second), strict=True)))
 
 
-def _arrays_of(moments: LabelMoments) -> tuple[npt.NDArray[np.float64], ...]:
+def _arrays_of(moments: LabelMoments) -> tuple[Floats, ...]:
     return moments.of_features, moments.of_colors, moments.whole
 
 
-def as_learned_from(statistic: Statistic | None, kind: type[Encoding]) -> Statistic:
+def as_learned_from(sums: LabelMoments, kind: type[Encoding]) -> Statistic:
     """Return sums as the encoding learns from them: whole numbers of rows as counts."""
-    assert isinstance(statistic, LabelMoments)
-    if kind.statistic is not LabelCounts or not all(map(_are_counts, _arrays_of(statistic))):
-        return statistic
-    counts = (packed(one[1].astype(np.int64), one[0].astype(np.int64)) for one in _arrays_of(statistic))
+    if kind.statistic is not LabelCounts or not all(map(_are_counts, _arrays_of(sums))):
+        return sums
+    counts = (packed(one[1].astype(np.int64), one[0].astype(np.int64)) for one in _arrays_of(sums))
     several, of_colors, of_all = counts
     return LabelCounts(several, np.empty(0, np.uint8), of_colors, of_all)
 
 
-def _are_counts(sums: npt.NDArray[np.float64]) -> bool:
+def _are_counts(sums: Floats) -> bool:
     """Whether sums are whole numbers that half a word holds."""
     if sums.min(initial=0) < 0 or sums.max(initial=0) >= 1 << 31:
         return False
     return np.array_equal(sums.astype(np.uint32), sums)
 
 
-def _packed(cells: npt.NDArray[np.float64]) -> Arrays:
+def _packed(cells: Floats) -> Arrays:
     """Return cells as a file keeps them: whole numbers in half the room, equal sums once."""
     if np.array_equal(cells[1], cells[2]):  # labels are 0 and 1
         cells = cells[:2]
@@ -189,7 +235,7 @@ def _packed(cells: npt.NDArray[np.float64]) -> Arrays:
     return {"sums": cells.reshape(-1)}
 
 
-def _unpacked(arrays: CheckedArrays, n_cells: int) -> npt.NDArray[np.float64]:
+def _unpacked(arrays: CheckedArrays, n_cells: int) -> Floats:
     """Return what `_packed` was given, 3 × cells."""
     numbers = arrays.take("counts", np.uint32) if "counts" in arrays else arrays.summable("sums")
     must(len(numbers) in (2 * n_cells, 3 * n_cells), "there are more or fewer sums than features")
@@ -197,7 +243,7 @@ def _unpacked(arrays: CheckedArrays, n_cells: int) -> npt.NDArray[np.float64]:
     return np.concatenate((cells, cells[1:])) if len(cells) == 2 else cells
 
 
-def _check_sums(cells: npt.NDArray[np.float64], *, binary: bool) -> None:
+def _check_sums(cells: Floats, *, binary: bool) -> None:
     """Refuse sums that no rows have: some rows are never more than all, which are the last of the cells."""
     rows, sums, squares = cells
     parts = (rows, sums, rows - sums) if binary else (rows, squares)

@@ -146,6 +146,12 @@ def facts_of(y: npt.NDArray[Any], where: str, classes: tuple[str, ...] = ()) -> 
     )
 
 
+def check_one_a_row(labels: npt.NDArray[Any], n_rows: int) -> None:
+    """Refuse labels that are not one a row."""
+    if labels.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and labels of shape {labels.shape}; expected one label a row")
+
+
 def checked(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return labels as an array of one type; refuse several types.
 
@@ -198,7 +204,9 @@ def as_in_training(
     for name, kind in zip(class_names(kinds), kinds.tolist(), strict=True):
         if kind not in known:
             listed = ", ".join(class_names(np.array(classes)))
-            raise InputError(f"a row has the label {name}, which training did not have; expected {listed}")
+            kinds_differ = name in class_names(np.array(classes))
+            which = f"{name} of the type {type(kind).__name__}" if kinds_differ else name
+            raise InputError(f"a row has the label {which}, which training did not have; expected {listed}")
     return np.array([known[kind] for kind in kinds.tolist()])[places]
 
 
@@ -240,7 +248,7 @@ def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def checked_weights(weights: Any, n_rows: int) -> Floats:
-    """Return the weights of rows, scaled: the mean of those that are not 0 is 1."""
+    """Return the weights of rows, as they came."""
     given = np.asarray(weights)
     if given.shape != (n_rows,):
         raise InputError(f"{n_rows:,} rows and weights of shape {given.shape}; expected one weight a row")
@@ -255,7 +263,12 @@ def checked_weights(weights: Any, n_rows: int) -> Floats:
             )
     if not (numbers > 0).any():
         raise InputError(f"the weights of all {n_rows:,} rows are zero; expected some above 0")
-    return np.asarray(numbers / numbers[numbers > 0].mean())
+    return numbers
+
+
+def mean_weight(weights: Floats) -> float:
+    """Return the mean of the weights that are not 0."""
+    return float(weights[weights > 0].mean())
 
 
 def moments_of(labels: Floats, weights: Floats | None) -> tuple[float, float]:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chromatic.encoding.classes import ClassesEncoding
-from chromatic.encoding.protocol import Encoding, Task
+from chromatic.encoding.linear import Linear
+from chromatic.encoding.protocol import Encoding, Task, parts_of
 from chromatic.errors import InputError
 from chromatic.fitting.kept import Kept, as_learned_from
 from chromatic.fitting.labels import class_names
@@ -23,11 +24,6 @@ class Living(NamedTuple):
 
     encoding: Encoding
     kept: Kept
-
-    @property
-    def parts(self) -> list[Encoding]:
-        """The encoding, or that of each of several classes."""
-        return [one.part for one in self.encoding.of_classes()] or [self.encoding]
 
 
 def check_alike(first: Encoding, other: Encoding) -> None:
@@ -48,37 +44,35 @@ def merge(models: Sequence[Living], settings: Settings, classes: tuple[Any, ...]
     for other in models[1:]:
         check_alike(first, other.encoding)
     kept: Kept = reduce(lambda a, b: a + b, [one.kept for one in models])
-    counts = np.sum([one.encoding.vocabulary.counts for one in models], axis=0)
-    n_rows = sum(one.encoding.vocabulary.n_rows for one in models)
-    vocabulary = replace(first.vocabulary, counts=counts, n_rows=n_rows)
-    kind, parts = type(models[0].parts[0]), range(len(models[0].parts))
-    linears = [_linear(models, part) for part in parts]
+    vocabulary, kind = kept.counted(first.vocabulary), type(parts_of(first)[0])
+    linears = [_linear(models, part) for part in range(len(kept.parts))]
     n_linear = 0 if linears[0] is None else linears[0].n_columns
-    task = Task(vocabulary, first.coloring, settings, n_classes=len(parts), n_linear=n_linear)
-    task = replace(task, binary=classes is not None)
-    statistics = [as_learned_from(one, kind) for one in kept.statistics]
-    tasks = []
-    for statistic, residual in zip(statistics, kept.residuals, strict=True):
-        mean, variance = statistic.label_moments()
-        tasks.append(replace(task, mean=mean, variance=variance, residual=residual))
+    tasks = [
+        Task(
+            vocabulary,
+            first.coloring,
+            settings,
+            binary=classes is not None,
+            mean=part.spread.mean,
+            variance=part.spread.variance,
+            residual=part.spread.residual,
+            n_linear=n_linear,
+            n_classes=len(kept.parts),
+        )
+        for part in kept.parts
+    ]
+    learned = kind.learn_each(tasks, [as_learned_from(part.sums, kind) for part in kept.parts])
     encodings = [
-        replace(encoding, sums=first.sums, linear=linear)
-        for encoding, linear in zip(kind.learn_each(tasks, statistics), linears, strict=True)
+        replace(one, sums=first.sums, linear=linear) for one, linear in zip(learned, linears, strict=True)
     ]
     if len(encodings) == 1:
         return Living(encodings[0], kept)
     return Living(ClassesEncoding.of(encodings, class_names(np.array(classes))), kept)
 
 
-def _linear(models: Sequence[Living], part: int) -> Any:
+def _linear(models: Sequence[Living], number: int) -> Linear | None:
     """Return the weights of one class by the rows of all models."""
-    linear = models[0].parts[part].linear
-    if linear is None:
-        return None
-    certainty = models[0].kept.certainties[part]
-    for other in models[1:]:
-        of_other = other.parts[part].linear
-        assert of_other is not None
-        both = certainty, other.kept.certainties[part]
-        linear, certainty = merged_weights((linear, of_other), both), both[0] + both[1]
-    return linear
+    linears = [parts_of(one.encoding)[number].linear for one in models]
+    certainties = [one.kept.parts[number].certainty for one in models]
+    known = [one for one in linears if one is not None], [one for one in certainties if one is not None]
+    return merged_weights(*known) if known[0] else None

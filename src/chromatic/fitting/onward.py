@@ -8,6 +8,8 @@ time: Chapelle and Li 2011).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -15,35 +17,31 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._threads import ordered_map
 from chromatic.encoding.linear import Linear
 from chromatic.fitting import descent
-from chromatic.fitting.weights import (
-    MOST_EPOCHS,
-    NO_FOLD,
-    TOLERANCE,
-    Floats,
-    Solution,
-    Used,
-    Weighing,
-    Weights,
-)
+from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Floats, Solution, Weighing, Weights
 
 
 class Certainty(NamedTuple):
     """How sure rows make the weights of a linear model, beside its penalty."""
 
     of_features: npt.NDArray[np.float32]
-    of_dense: Floats  # of the dense columns, less their means; the last is that of the intercept
+    of_dense: Floats  # of the dense columns less their centers; the last is that of the intercept
+    centers: Floats  # of the dense columns
 
     def decayed(self, decay: float) -> Certainty:
-        """Return what is left where earlier rows count less."""
-        return Certainty(self.of_features * np.float32(decay), self.of_dense * decay)
+        """Return what is left where the rows count less."""
+        return Certainty(self.of_features * np.float32(decay), self.of_dense * decay, self.centers)
 
     def __add__(self, other: object) -> Certainty:
-        """Return the certainty by the rows of both."""
+        """Return the certainty by the rows of both, around the centers of both."""
         assert isinstance(other, Certainty)
-        return Certainty(self.of_features + other.of_features, self.of_dense + other.of_dense)
+        mine, theirs = self.of_dense[-1], other.of_dense[-1]
+        share = mine / (mine + theirs) if mine + theirs > 0 else 0.5
+        centers = share * self.centers + (1.0 - share) * other.centers
+        of_dense = self.of_dense + other.of_dense
+        of_dense[:-1] += mine * (self.centers - centers) ** 2 + theirs * (other.centers - centers) ** 2
+        return Certainty(self.of_features + other.of_features, of_dense, centers)
 
 
 def with_certainty(weights: Weights, task: Weighing) -> Weights:
@@ -58,8 +56,9 @@ def certainty_of(task: Weighing, linear: Linear) -> Certainty:
         slopes *= task.importance
     entries = np.repeat(slopes, np.diff(task.rows.indptr))
     of_features = np.bincount(task.rows.codes, entries, task.rows.n_features).astype(np.float32)
-    apart = (task.rows.dense - task.dense.centers) ** 2
-    return Certainty(of_features, np.append(slopes @ apart, slopes.sum()))
+    dense, total = task.rows.dense.astype(np.float64), float(slopes.sum())
+    centers = slopes @ dense / total if total > 0 else np.zeros(dense.shape[1])
+    return Certainty(of_features, np.append(slopes @ (dense - centers) ** 2, total), centers)
 
 
 def _slopes(margins: Floats, *, binary: bool) -> Floats:
@@ -70,74 +69,77 @@ def _slopes(margins: Floats, *, binary: bool) -> Floats:
     return np.asarray(odds / (1.0 + odds) ** 2)
 
 
-def decayed(linear: Linear, certainty: Certainty, decay: float) -> Linear:
-    """Return the weights where earlier rows count less: the penalty draws them closer to 0."""
+def shrunk(linear: Linear, certainty: Certainty, decay: float) -> Linear:
+    """Return weights where their rows count less, from a certainty that does not know of it yet.
+
+    The penalty then draws them closer to 0.
+    """
     penalty, of_rows = 1.0 / linear.strength, certainty.of_features.astype(np.float64)
     left = decay * (penalty + of_rows) / (penalty + decay * of_rows)
     return replace(linear, weights=(linear.weights * left).astype(np.float32))
 
 
-def go_on(task: Weighing, linear: Linear, certainty: Certainty, n_folds: int, threads: int) -> Weights:
-    """Return the weights after later rows, and those of each fold by the later rows outside of it.
-
-    The earlier rows are behind all of them: none of their labels is that of a later row.
-    """
-    margins = linear.margins(task.rows)
-
-    def solve(fold: int) -> Linear:
-        return _moved(task, linear, certainty, margins, (task.fold >= 0) & (task.fold != fold))
-
-    solutions = ordered_map(solve, (*range(n_folds), NO_FOLD), threads)
-    by_fold = np.stack([next(solutions).weights for _ in range(n_folds)], axis=1)
-    whole = next(solutions)
-    return Weights(
-        of_features=whole.weights,
-        by_fold=by_fold,
-        of_dense=whole.of_dense,
-        intercept=whole.intercept,
-        strength=linear.strength,
-        held_out_loss=0.0,
-        certainty=certainty + certainty_of(task, whole),
-    )
-
-
-def _moved(task: Weighing, linear: Linear, certainty: Certainty, margins: Floats, used: Used) -> Linear:
-    """Return the weights after some of the later rows."""
+def go_on(task: Weighing, linear: Linear, certainty: Certainty, residual: float) -> Weights:
+    """Return the weights after later rows; `residual` is what is left of labels that are numbers."""
     penalty, factors = 1.0 / linear.strength, np.append(task.dense.factors, 1.0)
     room = 1.0 / (penalty + certainty.of_features.astype(np.float64))
     room_of_dense = 1.0 / (penalty + certainty.of_dense * factors**2)
-    n_dense = len(task.dense.centers)
+    margins, n_dense, used = linear.margins(task.rows), len(task.dense.centers), task.fold >= 0
     solution = Solution(np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1))
     importance = np.empty(0) if task.importance is None else task.importance
-    left = np.abs(task.labels - (1.0 / (1.0 + np.exp(-margins)) if task.binary else margins))[used]
+    said = np.exp(-np.logaddexp(0.0, -margins)) if task.binary else margins
+    left = np.abs(task.labels - said)[used]
     tolerance = TOLERANCE * float(left.sum() if task.importance is None else left @ importance[used])
     for order in islice(task.orders(used) if used.any() else (), MOST_EPOCHS):
         problem = task.labels, order, importance, task.binary
-        off = descent.advance(task.csr, problem, (margins, room, room_of_dense), solution)
-        if off <= tolerance:
+        if descent.advance(task.csr, problem, (margins, room, room_of_dense), solution) <= tolerance:
             break
     of_dense = solution.dense[:-1] * task.dense.factors
-    return replace(
+    moved = replace(
         linear,
         weights=(linear.weights + solution.weights).astype(np.float32),
         of_dense=linear.of_dense + of_dense,
         intercept=linear.intercept + float(solution.dense[-1] - of_dense @ task.dense.centers),
     )
-
-
-def merged_weights(linears: tuple[Linear, Linear], certainties: tuple[Certainty, Certainty]) -> Linear:
-    """Return the weights of two models of different rows, each counting by its certainty."""
-    first, second = linears
-    penalty = 1.0 / first.strength
-    sure, other = (penalty + one.of_features.astype(np.float64) for one in certainties)
-    weights = (sure * first.weights + other * second.weights) / (sure + other - penalty)
-    shares = [
-        one.of_dense / np.maximum(sum(each.of_dense for each in certainties), 1e-300) for one in certainties
-    ]
-    dense = sum(
-        share * np.append(one.of_dense, one.intercept) for share, one in zip(shares, linears, strict=True)
+    return Weights(
+        of_features=moved.weights,
+        by_fold=np.zeros((task.rows.n_features, 0), np.float32),
+        of_dense=moved.of_dense,
+        intercept=moved.intercept,
+        strength=linear.strength,
+        held_out_loss=residual,
+        certainty=certainty + certainty_of(task, moved),
     )
-    assert not isinstance(dense, int)
+
+
+def merged_weights(linears: Sequence[Linear], certainties: Sequence[Certainty]) -> Linear:
+    """Return the weights of models of different rows, each counting by its certainty.
+
+    The penalty, of which each has its own, is their mean: the geometric one, by their rows.
+    """
+    rows = np.array([one.of_dense[-1] for one in certainties])
+    shares = rows / rows.sum() if rows.sum() > 0 else np.full(len(rows), 1.0 / len(rows))
+    penalties = np.array([1.0 / one.strength for one in linears])
+    penalty = math.exp(float(shares @ np.log(penalties)))
+    sure = [p + one.of_features.astype(np.float64) for p, one in zip(penalties, certainties, strict=True)]
+    total = np.sum(sure, axis=0) - penalties.sum() + penalty
+    weights = np.sum([q * one.weights for q, one in zip(sure, linears, strict=True)], axis=0) / total
+    of_dense = np.sum([s[:-1] * one.of_dense for s, one in _by(certainties, linears)], axis=0)
+    # Margins at the common centers are averaged: at 0, where the intercept is, there may be no row.
+    centers = shares @ np.array([one.centers for one in certainties]).reshape(len(rows), -1)
+    middle = float(shares @ [one.intercept + one.of_dense @ centers for one in linears])
     return replace(
-        first, weights=weights.astype(np.float32), of_dense=dense[:-1], intercept=float(dense[-1])
+        linears[0],
+        weights=weights.astype(np.float32),
+        of_dense=of_dense,
+        intercept=middle - float(of_dense @ centers),
+        strength=1.0 / penalty,
     )
+
+
+def _by(certainties: Sequence[Certainty], linears: Sequence[Linear]) -> list[tuple[Floats, Linear]]:
+    """Return each model with the share that each of its dense weights has among those of all."""
+    sure = np.array([one.of_dense for one in certainties])
+    total, even = sure.sum(axis=0), 1.0 / len(linears)
+    shares = np.where(total > 0, sure / np.where(total > 0, total, 1.0), even)
+    return list(zip(shares, linears, strict=True))

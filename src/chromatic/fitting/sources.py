@@ -24,7 +24,6 @@ from chromatic.data.stored import StoredDataset, StoredRows, read_stored
 from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
-from chromatic.errors import InputError
 from chromatic.fitting.folds import (
     Folds,
     consecutive_folds,
@@ -39,9 +38,11 @@ from chromatic.fitting.labels import (
     LabelFacts,
     Labels,
     OfRows,
+    check_one_a_row,
     checked,
     checked_weights,
     facts_of,
+    mean_weight,
     moments_of,
     settled,
 )
@@ -148,9 +149,15 @@ class LocalSource(Source):
 
     @cached_property
     def _weights(self) -> Floats | None:
-        """The weights of the rows, scaled."""
+        """The weights of the rows, in units of one that counts as a row."""
         given = self.told.weights
-        return None if given is None else checked_weights(given, self.n_rows)
+        return None if given is None else checked_weights(given, self.n_rows) / self.weight_unit
+
+    @property
+    def weight_unit(self) -> float:
+        """The weight of a row that counts as one: the mean of those that are not 0."""
+        given = self.told.weights
+        return 1.0 if given is None else mean_weight(checked_weights(given, self.n_rows))
 
     @property
     def _labels_as_given(self) -> npt.NDArray[Any] | None:
@@ -169,10 +176,7 @@ class LocalSource(Source):
         labels = self._labels_as_given
         if labels is None:
             return None
-        if labels.shape != (self.n_rows,):
-            raise InputError(
-                f"{self.n_rows:,} rows and labels of shape {labels.shape}; expected one label a row"
-            )
+        check_one_a_row(labels, self.n_rows)
         return facts_of(labels, "y" if self._labels_of_rows is None else "the label", self._classes)
 
     def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
@@ -187,30 +191,21 @@ class LocalSource(Source):
         self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
     ) -> Statistic:
         assert self._labels is not None and kind.statistic is not None
-        weights = self._weights
+        weights, statistic = self._weights, kind.statistic if self._weights is None else kind.weighted
+        assert statistic is not None
         if self.folds is None:
             self.folds = self._folds(settings)
-        sums: Any = self._nothing_summed(kind, coloring, settings, of_class)
+        extent = self._extent(number_of_folds(settings), coloring.n_colors)
+        if isinstance(self.rows, StoredRows):
+            needed = len(self._labels.each) * statistic.bytes_needed(extent)
+            self.rows.memory.check(needed, "counting labels")
+        sums: Any = statistic.zeros(extent)
         labels = self._labels_of(of_class)
         for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
             here = slice(start, start + kept.n_rows)
             told = {} if weights is None else {"weights": weights[here]}
             sums.add(kept, labels[here], self.folds.of_rows[here], coloring.colors, **told)
         return sums  # type: ignore[no-any-return]
-
-    def _nothing_summed(
-        self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None
-    ) -> Statistic:
-        """Return the statistic before any row."""
-        statistic = kind.statistic if self._weights is None else kind.weighted
-        assert self._labels is not None and statistic is not None
-        extent = self._extent(number_of_folds(settings), coloring.n_colors)
-        if settings.keep is not None:  # features of one row are told by fold, too
-            extent = extent._replace(n_several=extent.n_features)
-        if isinstance(self.rows, StoredRows):
-            needed = len(self._labels.each) * statistic.bytes_needed(extent)
-            self.rows.memory.check(needed, "counting labels")
-        return statistic.zeros(extent)
 
     def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
         extent = self._extent(number_of_folds(settings))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
+from chromatic.data.counting import by_descending_count
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.explain import strongest
 from chromatic.report.subject import Integers, Subject, most_collided, name_of
@@ -35,7 +36,7 @@ def embedded(subject: Subject) -> dict[str, Any]:
             most_collided(observed),
             *(strongest(one.encoding, None, MOST_WEIGHTS)[0] for one in parts if one.encoding.linear),
             *_first_of_columns(parts, np.array(columns["number"], np.int64)),
-            np.arange(len(vocabulary)),
+            by_descending_count(vocabulary.counts),
         )
     )
     codes, names = _fitting(vocabulary, wanted, len(parts))
@@ -110,7 +111,7 @@ def _first_of_columns(parts: Sequence[Subject], listed: Integers) -> Iterator[In
     starts_of = []
     for one in parts:
         column, n = one.encoding.tables.of_features.ravel(), one.encoding.n_own_columns
-        by_column = np.argsort(column, kind="stable")  # codes descend in count
+        by_column = np.lexsort((-one.encoding.vocabulary.counts, column))
         own = listed[(listed >= one.first) & (listed < one.first + n)] - one.first
         starts = np.searchsorted(column[by_column], np.arange(n + 1))
         starts_of.append((by_column, starts[own], starts[own + 1]))
@@ -131,6 +132,7 @@ def _fitting(vocabulary: Vocabulary, wanted: Integers, n_parts: int) -> tuple[In
             break
         names[code] = name
     codes = np.array(sorted(names), np.int64)
+    codes = codes[by_descending_count(vocabulary.counts[codes])]
     return codes, [names[code] for code in codes.tolist()]
 
 

@@ -152,9 +152,9 @@ def parse_alone(path: str) -> Run:
     return lambda: process([sys.executable, "-c", read, path])
 
 
-def job(path: str, test: str, threads: int) -> Run:
+def job(path: str, test: str, threads: int, *others: str) -> Run:
     """`chromatic encode`, files to files, in a process of its own."""
-    arguments = ["encode", path, "--test", test, "--threads", str(threads), "-o", None]
+    arguments = ["encode", path, "--test", test, "--threads", str(threads), "-o", None, *others]
     return lambda: command(arguments)
 
 
