@@ -34,14 +34,13 @@ class LivingView(ModelView):
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
-        groups: Any = None,
         *,
         decay: float = 1.0,
         drop_after: int | None = None,
     ) -> Self:
         """Add rows to those of the fit; the encoder must have been fitted with `keep="statistics"`.
 
-        Columns keep their numbers and their meanings, so that a model trained on them stays valid. Known
+        Columns keep their numbers, names and meanings, so that a model trained on them stays valid. Known
         features keep their colors, and their rates move; new features get colors by the rows in which they
         come, and columns by their rates. The weights of linear columns go on from where they are.
 
@@ -52,9 +51,7 @@ class LivingView(ModelView):
         y : array-like of shape (n_rows,), default=None
             Their labels, where they do not come with X.
         sample_weight : array-like of shape (n_rows,), default=None
-            The weights of the new rows; only their ratios count.
-        groups : array-like of shape (n_rows,), default=None
-            The groups of the new rows, as `fit` takes them.
+            The weights of the new rows, in the unit of those of the fit: their mean counted as one row.
         decay : float, default=1.0
             How much earlier rows count from now on, above 0 and up to 1.
         drop_after : int, default=None
@@ -67,7 +64,7 @@ class LivingView(ModelView):
         """
         check_is_fitted(self)
         with told(self.verbose):
-            self._hold(self._updated(X, y, OfRows(sample_weight, groups), decay, drop_after))
+            self._hold(self._updated(X, y, OfRows(sample_weight), decay, drop_after))
         return self
 
     def fit_like(

@@ -100,7 +100,7 @@ class ChromaticEncoder(LivingView):
     names : bool, default=True
         Keep the names of string features in the model.
     keep : {"statistics"}, default=None
-        What the model keeps of its rows: statistics, the sums by feature and fold, so that it can be
+        What the model keeps of its rows: statistics, the sums over labels by feature, so that it can be
         updated by later rows and merged with others.
     sparse_output : bool, default=True
         Return a sparse matrix, and frames whose columns of bins are sparse; False: all of it dense.

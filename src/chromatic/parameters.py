@@ -164,7 +164,7 @@ class Settings:
     )
     names: bool = said("Keep the names of string features in the model.", True, group="Features")
     keep: Literal["statistics"] | None = said(
-        "What the model keeps of its rows: statistics, the sums by feature and fold, so that it can be "
+        "What the model keeps of its rows: statistics, the sums over labels by feature, so that it can be "
         "updated by later rows and merged with others.",
         None,
         group="Features",

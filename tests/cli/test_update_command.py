@@ -79,6 +79,7 @@ WRONG = [
     ("update {kept} {unlabelled} -o {out}", "the rows have no labels, which a model is updated by"),
     ("update {kept} {other} -o {out}", "a row has the label 7, which training did not have"),
     ("update {kept} nowhere -o {out}", "no such file"),
+    ("update {kept} {rows} -o {out} --groups {rows}", "an update makes no folds; expected none"),
     ("merge {kept} -o {out}", "one model is named; expected two or more to merge"),
     ("merge {kept} {plain} -o {out}", "another keep"),
     ("fit {rows} --like {plain} -o {out}", "the model keeps no statistics"),

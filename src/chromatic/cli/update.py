@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chromatic.cli import import_numba, options
@@ -43,8 +44,8 @@ def update(
 ) -> None:
     """Add rows to those of a model that was fitted with --keep-statistics.
 
-    Columns keep their numbers and meanings, so that a model trained on them stays valid: known features
-    keep their colors and their rates move, new ones get colors by the rows in which they come.
+    Columns keep their numbers, names and meanings, so that a model trained on them stays valid. Known
+    features keep their colors and their rates move; new ones get colors by the rows in which they come.
 
     Example: chromatic update model.chroma today.svm.gz -o model.chroma --decay 0.95 --drop-after 30
     """
@@ -53,6 +54,7 @@ def update(
     from chromatic.modelfile import load
 
     check_target(output)
+    replace(of_rows, weights=None).refuse("and an update makes no folds; expected none")
     forget = {"decay": decay, "drop_after": drop_after}
     updated = jobs.update_files(load(model), new, reading, settings, of_rows, **forget)
     jobs.save_model(updated, output)

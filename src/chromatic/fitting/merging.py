@@ -43,6 +43,10 @@ def merge(models: Sequence[Living], settings: Settings, classes: tuple[Any, ...]
     first = models[0].encoding
     for other in models[1:]:
         check_alike(first, other.encoding)
+        if other.kept.weight_unit != models[0].kept.weight_unit:
+            raise InputError(
+                "the models have other units of weights; expected models fitted like each other (--like)"
+            )
     kept: Kept = reduce(lambda a, b: a + b, [one.kept for one in models])
     vocabulary, kind = kept.counted(first.vocabulary), type(parts_of(first)[0])
     linears = [_linear(models, part) for part in range(len(kept.parts))]
