@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from chromatic._log import told
 from chromatic._view import ModelView
-from chromatic.data.batch import Batch, check_kind
-from chromatic.data.reader import paths_of
+from chromatic.data.batch import Batch
 from chromatic.errors import InputError
 from chromatic.fitting.labels import OfRows
 from chromatic.fitting.later import LikeSource, MoreSource, checked_past
@@ -114,10 +113,7 @@ class LivingView(ModelView):
         """Read rows to learn from, as those of the fit were read, and their labels."""
         reader = self._reader(self._input, labels_apart=y is not None).by(self._vocabulary)
         reader = replace(reader, weight=self.weight, group=self.group)
-        batches, _ = self._read(X, self._input, reader, fitting=False)
-        if paths_of(X) is None:
-            check_kind(batches, self._vocabulary.kind_in)
-        return batches, None if y is None else labels_of(y)
+        return list(self._stream(X, reader)), None if y is None else labels_of(y)
 
 
 def merge(*encoders: LivingView) -> LivingView:

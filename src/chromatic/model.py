@@ -15,9 +15,9 @@ from chromatic.encoding.naming import Called, text_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 from chromatic.fitting.fit import fit, update
-from chromatic.fitting.kept import Kept
+from chromatic.fitting.kept import Kept, Living
 from chromatic.fitting.later import LikeSource, MoreSource, checked_past
-from chromatic.fitting.merging import Living, merge
+from chromatic.fitting.merging import merge
 from chromatic.parameters import Settings
 
 INPUTS = ("rows", "matrix", "table", "files")
@@ -61,7 +61,6 @@ class Model:
     input: Input = field(default_factory=Input)
     trains: npt.NDArray[np.bool_] | None = None  # which rows were left to train on; None: all of them
     classes: tuple[Any, ...] | None = None  # the kinds of labels, ascending; None: there are none
-
     kept: Kept | None = None  # what later rows are added to; None: nothing was to be kept
     names: tuple[str, ...] | None = None  # of the columns, from before updates; None: the encoding tells
 
@@ -86,8 +85,8 @@ class Model:
 
 def updated(model: Model, source: MoreSource) -> Model:
     """Return a model after the rows of a source were added to its own; its columns keep their names."""
-    encoding, kept = update(source, Settings.of_kept(model.parameters), model.classes)
-    return replace(model, encoding=encoding, kept=kept, names=tuple(model.column_names()))
+    now = update(source, Settings.of_kept(model.parameters), model.classes)
+    return replace(model, encoding=now.encoding, kept=now.kept, names=tuple(model.column_names()))
 
 
 def fitted_like(model: Model, source: LikeSource) -> Model:

@@ -16,6 +16,7 @@ from chromatic.drift.measures import (
     Products,
     Stability,
 )
+from chromatic.encoding.linear import chances
 from chromatic.encoding.protocol import Encoding
 
 GROUPS = 10  # of a column's features, at most
@@ -148,7 +149,7 @@ class LabelCounts:
         self.label_squares += float((labels * labels).sum())
         if self.part.linear is not None:
             margins = self.part.linear.margins(rows)
-            predicted = 1 / (1 + np.exp(-np.clip(margins, -500, 500))) if self.binary else margins
+            predicted = chances(margins) if self.binary else margins
             self.predicted.append(float(predicted.sum()))
             self.fitted.add(margins, labels)
 

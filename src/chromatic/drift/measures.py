@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.encoding.linear import chances
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -144,7 +146,7 @@ class Margins:
             return None
         found = np.array([0.0, 1.0])
         for _ in range(ROUNDS):
-            rates = 1 / (1 + np.exp(-np.clip(found @ x, -500, 500)))
+            rates = chances(found @ x)
             weights = (negative + positive) * rates * (1 - rates)
             curvature = (x * weights) @ x.T
             if np.linalg.cond(curvature) > 1e12:

@@ -143,6 +143,11 @@ class ClassesEncoding(Encoding):
         return replace(light, parts=tuple(parts))
 
 
+def together(encodings: Sequence[Encoding], labels: Sequence[str]) -> Encoding:
+    """Return the encoding of all classes, or the one that there is."""
+    return encodings[0] if len(encodings) == 1 else ClassesEncoding.of(encodings, labels)
+
+
 def tables_of_classes(tables: Sequence[Tables]) -> Tables:
     """Return what features become in the columns of each class, as one."""
     return Tables(np.empty((0, 1), np.int32), values=tables[0].values, of_classes=tuple(tables))

@@ -33,6 +33,15 @@ def number_of_columns(
     return max(0, min(asked, room - own, n_colors)) if settings.collisions == "sum" else 0
 
 
+def chances(margins: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the chance of a positive label from log-odds.
+
+    >>> chances(np.array([-1e9, 0.0, 1e9])).round(9).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return np.asarray(1 / (1 + np.exp(-np.clip(margins, -500, 500))))
+
+
 @dataclass(frozen=True)
 class Linear:
     """The weights of features, and into how many columns they go."""

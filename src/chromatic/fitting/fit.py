@@ -15,13 +15,13 @@ from chromatic._threads import ordered_map
 from chromatic.coloring import BALANCED, MOST_COLORS, Request, palette_with
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.classes import ClassesEncoding, tables_of_classes
+from chromatic.encoding.classes import tables_of_classes, together
 from chromatic.encoding.encoded import Encoded, Tables, joined
 from chromatic.encoding.linear import MOST, Linear, number_of_columns
 from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_without_columns
 from chromatic.encoding.statistics import LabelCounts, LabelMoments, Statistic
 from chromatic.errors import InputError
-from chromatic.fitting.kept import Kept, KeptPart, Spread, as_learned_from, as_moments
+from chromatic.fitting.kept import Kept, KeptPart, Living, Spread, as_learned_from, as_moments
 from chromatic.fitting.labels import class_names, classes_of
 from chromatic.fitting.later import MoreSource
 from chromatic.fitting.source import Source
@@ -70,10 +70,8 @@ class Learned:
     @cached_property
     def encoding(self) -> Encoding:
         """The encoding of all parts."""
-        if len(self.parts) == 1:
-            return self.parts[0].encoding
-        assert self.classes is not None
-        return ClassesEncoding.of([part.encoding for part in self.parts], class_names(self.classes))
+        labels = [] if self.classes is None else class_names(self.classes)
+        return together([part.encoding for part in self.parts], labels)
 
     def kept(self, vocabulary: Vocabulary, weight_unit: float) -> Kept | None:
         """Return what the model keeps of its rows, where that is asked for."""
@@ -173,9 +171,7 @@ def fit(source: LocalSource, settings: Settings) -> Fitted:
     return Fitted(learned.encoding, source, settings, learned.tables(), learned.classes, kept=kept)
 
 
-def update(
-    source: MoreSource, settings: Settings, classes: tuple[Any, ...] | None
-) -> tuple[Encoding, Kept]:
+def update(source: MoreSource, settings: Settings, classes: tuple[Any, ...] | None) -> Living:
     """Add the rows of a source to those of a model, whose columns keep their numbers and meanings."""
     settings = replace(settings, leakage="none")  # the columns of the rows themselves are not asked for
     source.settle_as(classes)
@@ -191,16 +187,15 @@ def update(
         n_linear=n_linear,
         n_classes=len(parts),
     )
-    updated = []
-    each = classes_of(None if classes is None else np.array(classes))
+    updated, kinds = [], None if classes is None else np.array(classes)
+    each = classes_of(kinds)
     for part, of_class in zip(parts, each, strict=True):
         summed = _summed(source, kind, task, of_class)
         assert isinstance(summed.statistic, LabelMoments)
         learned = part.updated(summed.task, as_learned_from(summed.statistic, kind))
         updated.append(_part(learned, summed))
     kept = replace(source.kept, parts=tuple(part.kept for part in updated))
-    learned_of_all = Learned(updated, None if classes is None else np.array(classes))
-    return learned_of_all.encoding, kept
+    return Living(Learned(updated, kinds).encoding, kept)
 
 
 @dataclass(frozen=True)

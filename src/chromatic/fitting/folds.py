@@ -17,7 +17,7 @@ from chromatic._threads import ordered_map
 from chromatic.data.names import Names
 from chromatic.data.rows import Rows
 from chromatic.errors import InputError
-from chromatic.fitting.labels import Hashed
+from chromatic.fitting.labels import Hashed, check_one_a_row
 from chromatic.parameters import Settings
 
 U64 = np.uint64
@@ -86,8 +86,7 @@ def folds_of_groups(groups: Any, n_rows: int, settings: Settings) -> npt.NDArray
 def _kinds_of_groups(groups: Any, n_rows: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
     """Return a hash of each group, and which of them each row has."""
     given = groups.hashes if isinstance(groups, Hashed) else np.asarray(groups)
-    if given.shape != (n_rows,):
-        raise InputError(f"{n_rows:,} rows and groups of shape {given.shape}; expected one group a row")
+    check_one_a_row(given, n_rows, "group")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise InputError("some groups are NaN or infinite; expected a group for every row")
     kinds, number = np.unique(given.astype(str) if given.dtype == object else given, return_inverse=True)

@@ -162,6 +162,13 @@ class Kept:
         return cls(tuple(parts), counts, n_rows, unseen_for, unit)
 
 
+class Living(NamedTuple):
+    """An encoding, and what is kept of its rows."""
+
+    encoding: Encoding
+    kept: Kept
+
+
 def _part_of_file(arrays: CheckedArrays, encoding: Encoding, spread: Spread, *, binary: bool) -> KeptPart:
     n_features, n_colors = len(encoding.vocabulary), encoding.coloring.n_colors
     cells = _unpacked(arrays, n_features + n_colors + 1).reshape(3, -1, 1)

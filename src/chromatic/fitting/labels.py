@@ -146,10 +146,10 @@ def facts_of(y: npt.NDArray[Any], where: str, classes: tuple[str, ...] = ()) -> 
     )
 
 
-def check_one_a_row(labels: npt.NDArray[Any], n_rows: int) -> None:
-    """Refuse labels that are not one a row."""
-    if labels.shape != (n_rows,):
-        raise InputError(f"{n_rows:,} rows and labels of shape {labels.shape}; expected one label a row")
+def check_one_a_row(given: npt.NDArray[Any], n_rows: int, what: str = "label") -> None:
+    """Refuse labels, or weights or groups, that are not one a row."""
+    if given.shape != (n_rows,):
+        raise InputError(f"{n_rows:,} rows and {what}s of shape {given.shape}; expected one {what} a row")
 
 
 def checked(y: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -250,8 +250,7 @@ def kinds_of(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def checked_weights(weights: Any, n_rows: int) -> Floats:
     """Return the weights of rows, as they came."""
     given = np.asarray(weights)
-    if given.shape != (n_rows,):
-        raise InputError(f"{n_rows:,} rows and weights of shape {given.shape}; expected one weight a row")
+    check_one_a_row(given, n_rows, "weight")
     try:
         numbers = given.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from chromatic.encoding.classes import ClassesEncoding
+from chromatic.encoding.classes import together
 from chromatic.encoding.linear import Linear
 from chromatic.encoding.protocol import Encoding, Task, parts_of
 from chromatic.errors import InputError
-from chromatic.fitting.kept import Kept, as_learned_from
+from chromatic.fitting.kept import Kept, Living, as_learned_from
 from chromatic.fitting.labels import class_names
 from chromatic.fitting.onward import merged_weights
 from chromatic.parameters import Settings
-
-
-class Living(NamedTuple):
-    """An encoding, and what is kept of its rows."""
-
-    encoding: Encoding
-    kept: Kept
 
 
 def check_alike(first: Encoding, other: Encoding) -> None:
@@ -69,9 +62,8 @@ def merge(models: Sequence[Living], settings: Settings, classes: tuple[Any, ...]
     encodings = [
         replace(one, sums=first.sums, linear=linear) for one, linear in zip(learned, linears, strict=True)
     ]
-    if len(encodings) == 1:
-        return Living(encodings[0], kept)
-    return Living(ClassesEncoding.of(encodings, class_names(np.array(classes))), kept)
+    labels = [] if classes is None else class_names(np.array(classes))
+    return Living(together(encodings, labels), kept)
 
 
 def _linear(models: Sequence[Living], number: int) -> Linear | None:

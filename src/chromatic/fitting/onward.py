@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic.encoding.linear import Linear
+from chromatic.encoding.linear import Linear, chances
 from chromatic.fitting import descent
 from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Floats, Solution, Weighing, Weights
 
@@ -87,7 +87,7 @@ def go_on(task: Weighing, linear: Linear, certainty: Certainty, residual: float)
     margins, n_dense, used = linear.margins(task.rows), len(task.dense.centers), task.fold >= 0
     solution = Solution(np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1))
     importance = np.empty(0) if task.importance is None else task.importance
-    said = np.exp(-np.logaddexp(0.0, -margins)) if task.binary else margins
+    said = chances(margins) if task.binary else margins
     left = np.abs(task.labels - said)[used]
     tolerance = TOLERANCE * float(left.sum() if task.importance is None else left @ importance[used])
     for order in islice(task.orders(used) if used.any() else (), MOST_EPOCHS):

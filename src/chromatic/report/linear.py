@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from chromatic.encoding.explain import linear_features, strongest
+from chromatic.encoding.linear import chances
 from chromatic.report.calibration import around, pooled_shapes
 from chromatic.report.observed import pool
 from chromatic.report.subject import Floats, Hint, Subject, name_of
@@ -111,7 +112,7 @@ def predicted(subject: Subject) -> Floats:
     model, observed = subject.encoding.linear, subject.observed
     assert model is not None and observed is not None
     margins = model.margins(observed.resolved)
-    return 1 / (1 + np.exp(-np.clip(margins, -500, 500))) if subject.binary else margins
+    return chances(margins) if subject.binary else margins
 
 
 def _predictions(subject: Subject) -> Predictions | None:
