@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chromatic.cli import import_numba, options, terminal
+from chromatic.cli import options, terminal
 from chromatic.errors import InputError
 
 MOST_FEATURES = 50  # that are printed
@@ -27,7 +27,6 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
 
     Example: chromatic inspect model.chroma --column 17
     """
-    import_numba()
     from chromatic.data.schema import listed
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load

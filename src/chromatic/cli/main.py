@@ -35,7 +35,7 @@ from chromatic.cli import (
     update,
     warmup,
 )
-from chromatic.cli.terminal import say, visible
+from chromatic.cli.terminal import say, tell_of_compiling, visible
 from chromatic.errors import InputError, InputWarning
 
 
@@ -186,6 +186,8 @@ def app(ctx: click.Context, verbose: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter(verbose))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    if sys.stderr.isatty():
+        tell_of_compiling()
     _help_if_alone(ctx)
 
 

@@ -284,7 +284,7 @@ def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
     indptr, codes, fold = rows
     values = tables[2]
     out_indptr, out_columns, out_values = out
-    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
+    n_folds = tables[0].shape[1]
     of_row, values_of_row = spare
     with_values = len(out_values) > 0
     at = np.int64(0)
@@ -292,7 +292,7 @@ def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
         n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
             if i + 16 < len(codes):
-                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+                prefetch(tables[0], np.int64(codes[i + 16]) * n_folds)
             code = np.int64(codes[i])
             column = _column(tables, code, fold[row])
             if column == NO_COLUMN:
@@ -320,13 +320,13 @@ def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped
     colors, n_own, n_linear, absent = layout
     sums, touched, last_row, last_row_of_color = scratch
     out_indptr, out_columns, out_values = out
-    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
+    n_folds = tables[0].shape[1]
     at = np.int64(0)
     for row in range(len(indptr) - 1):
         n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
             if i + 16 < len(codes):
-                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+                prefetch(tables[0], np.int64(codes[i + 16]) * n_folds)
                 prefetch(colors, np.int64(codes[i + 16]))
             code, color = np.int64(codes[i]), colors[codes[i]]
             last_row_of_color[color] = row

@@ -6,7 +6,6 @@ can be counted in memory, from disk or by the workers of Spark.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, prefetch
+from chromatic._numba import kernel, log_gamma, prefetch
 from chromatic.data.rows import Rows
 from chromatic.parameters import Settings
 
@@ -299,11 +298,11 @@ def _likeliest(log_likelihood: Callable[[float], float]) -> float:
 @kernel
 def _log_likelihood(counts, positives, weights, a, prior):  # type: ignore[no-untyped-def]
     """Of beta-binomial counts whose rates have the prior as mean, and `a` as weight."""
-    constant = math.lgamma(a) - math.lgamma(a * prior) - math.lgamma(a * (1 - prior))
+    constant = log_gamma(a) - log_gamma(a * prior) - log_gamma(a * (1 - prior))
     total = 0.0
     for i in range(len(counts)):
         c, p = counts[i], positives[i]
-        of_rows = math.lgamma(p + a * prior) + math.lgamma(c - p + a * (1 - prior)) - math.lgamma(c + a)
+        of_rows = log_gamma(p + a * prior) + log_gamma(c - p + a * (1 - prior)) - log_gamma(c + a)
         total += weights[i] * (of_rows + constant)
     return total
 
@@ -314,7 +313,6 @@ def _count_labels(rows, positive, fold, coloring, out):  # type: ignore[no-untyp
     colors, last_row = coloring
     several, alone, of_colors, whole = out
     n_several, n_folds = several.shape
-    flat = several.reshape(-1)
     for row in range(len(indptr) - 1):
         f = fold[row]
         if f < 0:
@@ -323,7 +321,7 @@ def _count_labels(rows, positive, fold, coloring, out):  # type: ignore[no-untyp
         whole[f] += one
         for i in range(indptr[row], indptr[row + 1]):
             if i + 16 < len(codes):
-                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+                prefetch(several, np.int64(codes[i + 16]) * n_folds)
             code = np.int64(codes[i])
             color = colors[code]
             if last_row[color] != row:

@@ -263,13 +263,13 @@ def test_after_a_warmup_the_main_way_compiles_nothing(small, tmp_path):
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
     done = chromatic("warmup", **cache)
     assert done.returncode == 0 and done.stdout.split()[1:3] == [b"kernels", b"compiled"]
-    before = set(Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc"))
+    before = set(Path(cache["NUMBA_CACHE_DIR"]).glob("*.kernel"))
     assert len(before) == int(done.stdout.split()[0])
     for path in (small.train, small.strings):
         for encoding in ("submodular", "target", "frequency"):
             args = ["--test", path, "--encoding", encoding, "-o", tmp_path / "out"]
             assert chromatic("encode", path, *args, **cache).returncode == 0
-    assert set(Path(cache["NUMBA_CACHE_DIR"]).rglob("*.nbc")) == before
+    assert set(Path(cache["NUMBA_CACHE_DIR"]).glob("*.kernel")) == before
 
 
 @pytest.mark.parametrize(
