@@ -64,8 +64,13 @@ def write_text(
     batches: Iterable[Batch], path: str | os.PathLike[str], format: str, threads: int = 1
 ) -> None:
     """Write batches without numeric columns as text, in the order of their features, as they come."""
+    write_lines(ordered_map(lambda batch: lines_of(batch, format), batches, threads), path)
+
+
+def write_lines(texts: Iterable[npt.NDArray[np.uint8]], path: str | os.PathLike[str]) -> None:
+    """Write lines that `lines_of` has made, as they come."""
     with replacing(path) as file:
-        for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
+        for text in texts:
             file.write(text.data)
 
 
@@ -139,8 +144,9 @@ def _ascending(batch: Batch) -> Batch:
     return batch.with_features(batch.indptr, batch.ids[order], None, batch.all_values()[order])
 
 
-def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
-    """Lines of svmlight or Vowpal Wabbit text."""
+def lines_of(batch: Batch, format: str) -> npt.NDArray[np.uint8]:
+    """Return a batch without numeric columns as lines of svmlight or Vowpal Wabbit text."""
+    vw = format == "vw"
     names = None if batch.tokens is None else batch.tokens.names
     if names is not None:
         _check_names(names, vw)

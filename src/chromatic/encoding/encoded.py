@@ -14,6 +14,7 @@ from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 NO_COLUMN = np.int32(-1)
+AHEAD = 16  # features, from the one that is encoded to the one whose tables are asked for
 
 
 class Tables(NamedTuple):
@@ -278,21 +279,30 @@ def _column(tables, code, fold):  # type: ignore[no-untyped-def]
     return columns[code, fold if columns.shape[1] > 1 else 0]
 
 
+@inlined
+def _prefetch_column(tables, code):  # type: ignore[no-untyped-def]
+    """Ask the cache for what `_column` will read of a feature."""
+    columns, alone = tables[0], tables[1]
+    if code >= len(columns):
+        prefetch(alone, code - len(columns))
+    else:
+        prefetch(columns, code * columns.shape[1])
+
+
 @kernel
 def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
     """The columns of a row are distinct, so the place of one is the number of smaller ones."""
     indptr, codes, fold = rows
     values = tables[2]
     out_indptr, out_columns, out_values = out
-    n_folds = tables[0].shape[1]
     of_row, values_of_row = spare
     with_values = len(out_values) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
         n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            if i + 16 < len(codes):
-                prefetch(tables[0], np.int64(codes[i + 16]) * n_folds)
+            if i + AHEAD < len(codes):
+                _prefetch_column(tables, np.int64(codes[i + AHEAD]))
             code = np.int64(codes[i])
             column = _column(tables, code, fold[row])
             if column == NO_COLUMN:
@@ -320,16 +330,19 @@ def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped
     colors, n_own, n_linear, absent = layout
     sums, touched, last_row, last_row_of_color = scratch
     out_indptr, out_columns, out_values = out
-    n_folds = tables[0].shape[1]
+    by_color = n_linear > 0 or len(absent) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
         n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            if i + 16 < len(codes):
-                prefetch(tables[0], np.int64(codes[i + 16]) * n_folds)
-                prefetch(colors, np.int64(codes[i + 16]))
-            code, color = np.int64(codes[i]), colors[codes[i]]
-            last_row_of_color[color] = row
+            if i + AHEAD < len(codes):
+                _prefetch_column(tables, np.int64(codes[i + AHEAD]))
+                if by_color:
+                    prefetch(colors, np.int64(codes[i + AHEAD]))
+            code, color = np.int64(codes[i]), np.int32(0)
+            if by_color:
+                color = colors[code]
+                last_row_of_color[color] = row
             column = _column(tables[:3], code, fold[row])
             if column != NO_COLUMN:
                 value = 1.0
