@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch, rank_into
+from chromatic._numba import inlined, kernel, prefetch, rank_into, trailing_zeros
 from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
@@ -211,8 +211,8 @@ def encode_sums(
     weights = (
         np.empty((0, tables.columns.shape[1]), np.float32) if tables.weights is None else tables.weights
     )
-    row_of = np.full(n_columns, -1, np.int64), np.full(summing.n_colors, -1, np.int64)
-    scratch = np.empty(n_columns), np.empty(n_columns, np.int32), *row_of
+    bits, last_row_of_color = np.zeros((n_columns + 63) // 64, np.uint64), np.full(summing.n_colors, -1)
+    scratch = np.empty(n_columns), bits, last_row_of_color
     coded, layout = (
         (rows.indptr, rows.codes, fold),
         (summing.colors, summing.n_own, summing.n_linear, absent),
@@ -324,16 +324,15 @@ def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped-def]
-    """Sum the values of a row's features by column; `scratch` has a sum and the last row of each."""
+    """Sum the values of a row's features by column; `scratch` has a sum and a bit of each."""
     indptr, codes, fold = rows
     _, _, values, weights = tables
     colors, n_own, n_linear, absent = layout
-    sums, touched, last_row, last_row_of_color = scratch
+    sums, bits, last_row_of_color = scratch
     out_indptr, out_columns, out_values = out
     by_color = n_linear > 0 or len(absent) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
-        n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
             if i + AHEAD < len(codes):
                 _prefetch_column(tables, np.int64(codes[i + AHEAD]))
@@ -348,38 +347,34 @@ def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped
                 value = 1.0
                 if len(values):
                     value = values[code, fold[row] if values.shape[1] > 1 else 0]
-                n = _add(sums, touched, last_row, (row, column, value), n)
+                _add(sums, bits, np.int64(column), value)
             if code < len(weights):
                 weight = weights[code, fold[row] if weights.shape[1] > 1 else 0]
-                n = _add(sums, touched, last_row, (row, n_own + color % n_linear, weight), n)
+                _add(sums, bits, np.int64(n_own + color % n_linear), weight)
         for k in range(len(absent)):
             if last_row_of_color[k] != row:
-                n = _add(sums, touched, last_row, (row, absent[k], 1.0), n)
-        if n * n > len(sums):  # looking at every column is faster than sorting these
-            n = np.int64(0)
-            for column in range(len(sums)):
-                if last_row[column] == row:
-                    out_columns[at + n] = column
-                    n += 1
-        else:
-            rank_into(touched, n, out_columns, at)
-        for j in range(at, at + n):
-            out_values[j] = sums[out_columns[j]]
-        at += n
+                _add(sums, bits, np.int64(absent[k]), 1.0)
+        for word in range(len(bits)):
+            left = bits[word]
+            bits[word] = np.uint64(0)
+            while left:
+                column = np.int64(word * 64) + np.int64(trailing_zeros(left))
+                left &= left - np.uint64(1)
+                out_columns[at] = column
+                out_values[at] = sums[column]
+                at += 1
         out_indptr[row + 1] = at
 
 
 @inlined
-def _add(sums, touched, last_row, what, n):  # type: ignore[no-untyped-def]
-    """Add a value to a column of a row; return how many columns of the row were touched."""
-    row, column, value = what
-    if last_row[column] != row:
-        last_row[column] = row
-        sums[column] = 0.0
-        touched[n] = column
-        n += 1
-    sums[column] += value
-    return n
+def _add(sums, bits, column, value):  # type: ignore[no-untyped-def]
+    """Add a value to a column of a row, whose bit tells that the column has one."""
+    word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
+    if bits[word] & bit:
+        sums[column] += value
+    else:
+        bits[word] |= bit
+        sums[column] = value
 
 
 @kernel
