@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -58,6 +59,12 @@ def pytest_collection_modifyitems(items) -> None:
     for item in items:
         if "java" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def pytest_collection_finish() -> None:
+    """What all modules hold need not be walked through whenever a test collects its garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
