@@ -20,7 +20,7 @@ def rows(shape, count, first=0, seed=0):
 
 
 def test_list_tells_of_every_set(tmp_path):
-    done = datasets("list", CHROMATIC_DATA=str(tmp_path))
+    done = in_a_process("datasets", "list", env=os.environ | {"CHROMATIC_DATA": str(tmp_path)})
     assert done.returncode == 0
     for told in ("url", "kdda", "kddb", "kdd12", "criteo", "license:", "8,407,752 rows", str(tmp_path)):
         assert told in done.stdout.decode()
