@@ -33,6 +33,7 @@ lint: $(VENV)/.ready-to-test
 
 # The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
 unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java bytecode
+	$(RUN)/chromatic warmup # once, and not by each of the two that test
 	$(RUN)/python -m pytest -n 2 --dist loadgroup
 	$(CHECKED) HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)

@@ -12,7 +12,6 @@ from chromatic.errors import InputError
 from chromatic.model import Model
 from chromatic.modelfile import save
 
-pytestmark = pytest.mark.xdist_group("spark")  # one cluster for all
 N = 3000
 
 

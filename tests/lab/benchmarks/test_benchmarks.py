@@ -13,7 +13,8 @@ from chromatic.cli.main import app
 from chromatic.data import Reader
 from chromatic.errors import InputError
 from chromatic.graph.pairs import count
-from chromatic.lab.benchmarks import contests, data, growth, measure, ours, spark, table, train
+from chromatic.lab.benchmarks import contests, data, growth, measure, ours, table, train
+from chromatic.lab.benchmarks import spark as on_spark
 from chromatic.lab.benchmarks.data import plain, size_of, synthetic, token_lists, write_npm_sample
 from chromatic.lab.benchmarks.growth import STAGES, Point, exponent, exponents
 from chromatic.lab.benchmarks.measure import Contender, Size, race
@@ -195,11 +196,10 @@ def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, in_this_
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")  # one JVM for all
-def test_spark_and_the_local_fit_give_the_same_columns(java, small, monkeypatch):
-    monkeypatch.setattr(spark, "QUARTERS", (1, 4))
+def test_spark_and_the_local_fit_give_the_same_columns(spark, small, monkeypatch):
+    monkeypatch.setattr(on_spark, "QUARTERS", (1, 4))
     said = []
-    kept = spark.run(small, said.append)
+    kept = on_spark.run(small, said.append)
     assert [record["what"] for record in kept] == ["local", "Spark, 1/4", "Spark, 4/4"]
     assert said[-1].split() == ["the", "same", "columns", "yes", "yes"]
 
