@@ -385,7 +385,8 @@ def source_of_files(
 ) -> Iterator[LocalSource]:
     """Open files as a source: in memory or, with a limit of memory, on disk for the time of the block."""
     if settings.memory is None:
-        yield MemorySource(reader.batches(paths), y, told, threads=reader.n_jobs)
+        batches = reader.batches(paths, gathered=settings.values == "elide")
+        yield MemorySource(batches, y, told, threads=reader.n_jobs)
         return
     with limited(settings.memory, settings.cache) as limit:
         yield DiskSource(reader, paths, limit, settings, y=y, told=told)
