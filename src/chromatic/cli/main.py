@@ -82,6 +82,7 @@ def _give_back_memory() -> None:
     with contextlib.suppress(AttributeError, OSError):  # not glibc
         library = ctypes.CDLL(None)
         library.mallopt(-3, 4 << 20)  # M_MMAP_THRESHOLD, fixed
+        library.mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD: what every piece of rows needs is kept
         library.mallopt(-8, 1)  # M_ARENA_MAX
 
 
