@@ -134,6 +134,12 @@ def _sift(array, start, root, size):  # type: ignore[no-untyped-def]
     array[start + root] = x
 
 
+def address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
+    """Return the address of array[at], where these are the first arguments of an intrinsic."""
+    array = context.make_array(kind)(context, builder, args[0])
+    return builder.gep(array.data, [args[1]])
+
+
 if JIT_IS_OFF:
 
     def load64(data: Any, at: Any) -> Any:
@@ -160,7 +166,7 @@ else:
         signature = types.uint64(data, types.int64)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], args)
+            pointer = address(context, builder, signature.args[0], args)
             word = context.get_value_type(types.uint64)
             return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1)
 
@@ -172,7 +178,7 @@ else:
         signature = types.void(data, types.int64, types.uint64)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], args)
+            pointer = address(context, builder, signature.args[0], args)
             word = context.get_value_type(types.uint64)
             builder.store(args[2], builder.bitcast(pointer, word.as_pointer()), align=1)
             return context.get_dummy_value()
@@ -187,7 +193,7 @@ else:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             from llvmlite import ir
 
-            pointer = _address(context, builder, signature.args[0], args)
+            pointer = address(context, builder, signature.args[0], args)
             i32, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
             kind = ir.FunctionType(ir.VoidType(), [bytes_, i32, i32, i32])
             call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -214,7 +220,3 @@ else:
             return builder.cttz(args[0], cgutils.false_bit)
 
         return types.uint64(types.uint64), generate
-
-    def _address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
-        array = context.make_array(kind)(context, builder, args[0])
-        return builder.gep(array.data, [args[1]])
