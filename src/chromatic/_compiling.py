@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.compiler_lock import global_compiler_lock
 
-from chromatic import _intrinsics
+from chromatic import _intrinsics, _lane_intrinsics
 from chromatic._kernel_cache import ENTRY, Stored
 
 DONE = ir.IntType(32)(0)
@@ -62,13 +62,14 @@ def _njit(function: Callable[..., Any], **options: Any) -> Any:
     """Return Numba's form of a function, whose globals are what Numba takes: kernels are dispatchers."""
     known = {}
     for name in function.__code__.co_names:
-        given = function.__globals__.get(name)
+        given: Any = function.__globals__.get(name)
         if hasattr(given, "inline"):
             known[name] = _dispatcher(given)
-        elif isinstance(given, FunctionType) and hasattr(_intrinsics, given.__name__):
-            known[name] = getattr(_intrinsics, given.__name__)
-    given = function.__globals__ | known
-    copy = FunctionType(function.__code__, given, function.__name__, function.__defaults__)
+        elif hasattr(given, "is_intrinsic"):
+            there = _intrinsics if hasattr(_intrinsics, given.__name__) else _lane_intrinsics
+            known[name] = getattr(there, given.__name__)
+    seen = function.__globals__ | known
+    copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__ = function.__module__
     return numba.njit(**OPTIONS, **options)(copy)
 

@@ -20,7 +20,7 @@ def load64(typingctx: Any, data: Any, at: Any) -> Any:
     signature = types.uint64(data, types.int64)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, signature.args[0], args)
+        pointer = address(context, builder, signature.args[0], args)
         word = context.get_value_type(types.uint64)
         return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1)
 
@@ -33,7 +33,7 @@ def store64(typingctx: Any, data: Any, at: Any, word: Any) -> Any:
     signature = types.void(data, types.int64, types.uint64)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, signature.args[0], args)
+        pointer = address(context, builder, signature.args[0], args)
         word = context.get_value_type(types.uint64)
         builder.store(args[2], builder.bitcast(pointer, word.as_pointer()), align=1)
         return context.get_dummy_value()
@@ -47,7 +47,7 @@ def prefetch(typingctx: Any, data: Any, at: Any) -> Any:
     signature = types.void(data, types.int64)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _address(context, builder, signature.args[0], args)
+        pointer = address(context, builder, signature.args[0], args)
         i32, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [bytes_, i32, i32, i32])
         call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -89,6 +89,7 @@ def log_gamma(typingctx: Any, x: Any) -> Any:
     return types.float64(types.float64), generate
 
 
-def _address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
+def address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
+    """Return the address of array[at], where these are the first arguments of an intrinsic."""
     array = context.make_array(kind)(context, builder, args[0])
     return builder.gep(array.data, [args[1]])

@@ -10,7 +10,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,15 @@ NUMBERS: dict[str, Any] = {
     "d": ctypes.c_double,
     "O": ctypes.py_object,
 }
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def intrinsic(function: Function) -> Function:
+    """Mark a plain function whose place an instruction of the machine takes, where kernels are compiled."""
+    function.is_intrinsic = True  # type: ignore[attr-defined]
+    return function
 
 
 class Counts:
@@ -172,7 +181,7 @@ def _text(kind: Any) -> str:
     """Name a type that `_spread` wrote down, the same in every process."""
     if isinstance(kind, tuple):
         dtype, ndim, layout = kind
-        return f"{dtype.str}[{ndim},{layout:x}]"
+        return f"{dtype.descr if dtype.names else dtype.str}[{ndim},{layout:x}]"
     return kind.str if isinstance(kind, np.dtype) else getattr(kind, "__name__", str(kind))
 
 

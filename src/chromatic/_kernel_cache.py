@@ -51,7 +51,7 @@ class KernelCache:
                 if checks == self._stamp() + _digest(rest):
                     letters, code = rest.split(b"\n", 1)
                     return Stored(code, *letters.decode().split(" "))
-                log.info("the kernel in %s is of another version, or damaged; it is compiled anew", path)
+                log.debug("the kernel in %s is of another version, or damaged; it is compiled anew", path)
         return None
 
     def save(self, kinds: str, stored: Stored) -> None:
@@ -110,7 +110,7 @@ def _compiler() -> str:
 
     here = os.path.dirname(__file__)
     ours = b""
-    for name in ("_compiling.py", "_intrinsics.py"):
+    for name in ("_compiling.py", "_intrinsics.py", "_lane_intrinsics.py"):
         with open(os.path.join(here, name), "rb") as file:
             ours += file.read()
     return f"{version('numba')} {version('llvmlite')} {platform.python_version()} {_digest(ours).hex()}"

@@ -12,8 +12,6 @@ from chromatic._numba import RANKED, kernel, sort_slice
 
 ROWS_PER_PIECE = 1 << 15
 ENTRIES_PER_PIECE = 1 << 18  # about: its arrays stay in the cache, and their memory is used again
-    1 << 18
-)  # about: the arrays of a piece stay in the cache, and their memory is used again
 
 
 @dataclass(frozen=True)

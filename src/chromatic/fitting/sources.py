@@ -231,11 +231,11 @@ class LocalSource(Source):
         rows = self.rows
         if isinstance(rows, StoredRows):
             what = "finding the weights of linear columns (--linear 0 does without)"
-            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds, self.threads), what)
+            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds), what)
             rows = rows.load()
         return Weighing(
             rows,
-            Dense.of(rows, self._weights),
+            Dense.of(rows, self._weights, self.threads),
             self._labels_of(of_class),
             self.folds.of_rows,
             row_sums(rows, self.data.vocabulary.hashes),
