@@ -73,6 +73,12 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
     driverMemoryInMB = _param(
         "driverMemoryInMB", "what coloring may take in the driver's Python, where memory is unset", int
     )
+    colorBy = _param(
+        "colorBy",
+        "what features are colored by where the rows do not fit the driver: sample, or graph; unset: graph "
+        "where minEdgeCount is above 1, else sample",
+        str,
+    )
     broadcastInMB = _param(
         "broadcastInMB", "a vocabulary that takes more of a Python worker is joined in fit", int
     )
@@ -133,6 +139,7 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             order=self._get("orderCol"),
             driver_bytes=self._get("driverMemoryInMB") << 20 if memory is None else parse_size(memory),
             broadcast_bytes=self._get("broadcastInMB") << 20,
+            color_by=self._get("colorBy"),
         )
 
 
@@ -154,8 +161,9 @@ class ChromaticEstimator(
         array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
         pyspark.ml, whose column j is the feature j; `labelCol` ("label"); `outputCol` ("columns");
         `orderCol`, a column that numbers identical rows; `driverMemoryInMB` (8192), what coloring may take
-        in the driver's Python; `broadcastInMB` (1024), above which the vocabulary is joined and not
-        broadcast.
+        in the driver's Python; `colorBy`, what colors come from where the rows need more than that, a
+        "sample" of them or the "graph" of pairs (by default the graph where `minEdgeCount` is above 1, else
+        a sample); `broadcastInMB` (1024), above which the vocabulary is joined and not broadcast.
 
     See Also
     --------

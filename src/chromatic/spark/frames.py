@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from chromatic.coloring import Size
 from chromatic.data.rows import Rows
 from chromatic.errors import InputError
 
@@ -66,10 +67,15 @@ def rows_of_lists(lists: Any, n_features: int, vocabulary: int) -> Rows:
     """Rows from a column of lists of codes."""
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
-    indptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     codes = lists.flatten().to_numpy(zero_copy_only=False).astype(np.uint32)
+    return _rows(lengths, codes, n_features, vocabulary)
+
+
+def _rows(
+    lengths: npt.NDArray[Any], codes: npt.NDArray[np.uint32], n_features: int, vocabulary: int
+) -> Rows:
     return Rows(
-        indptr=indptr,
+        indptr=np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
         codes=codes,
         labels=None,
         dense=np.empty((len(lengths), 0), np.float32),
@@ -94,12 +100,26 @@ def fetch(frame: DataFrame) -> pa.Table:
     The JVM of the driver holds one partition at a time, and no limit on the size of results is met.
     """
     schema = to_arrow_schema(frame.schema)
+    return pa.concat_tables([schema.empty_table(), *_fetched(frame)])
+
+
+def fetch_rows(coded: DataFrame, size: Size, vocabulary: int) -> Rows:
+    """The codes of a frame of this size, in arrays that have it from the start."""
+    lengths, codes = np.empty(size.n_rows, np.int64), np.empty(size.n_entries, np.uint32)
+    row = at = 0
+    for table in _fetched(coded.select("codes")):
+        lists = table.column("codes").combine_chunks()
+        items = lists.flatten().to_numpy(zero_copy_only=False)
+        lengths[row : row + len(lists)] = lists.value_lengths().to_numpy(zero_copy_only=False)
+        codes[at : at + len(items)] = items.view(np.uint32)
+        row, at = row + len(lists), at + len(items)
+    return _rows(lengths, codes, size.n_features, vocabulary)
+
+
+def _fetched(frame: DataFrame) -> Iterator[pa.Table]:
     packed = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
-    parts = [
-        pa.ipc.open_stream(bytes(row["batch"])).read_all()
-        for row in packed.toLocalIterator(prefetchPartitions=True)
-    ]
-    return pa.concat_tables([schema.empty_table(), *parts]) if parts else schema.empty_table()
+    for row in packed.toLocalIterator(prefetchPartitions=True):
+        yield pa.ipc.open_stream(bytes(row["batch"])).read_all()
 
 
 def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
