@@ -14,7 +14,8 @@ def rows_of(sets, n_features):
     codes = [code for row in sets for code in sorted(row)]
     indptr = np.cumsum([0, *map(len, sets)])
     dense = np.empty((len(sets), 0), np.float32)
-    return Rows(indptr, np.array(codes, np.uint32), None, dense, n_features, 7)
+    entries = {"indptr": indptr, "codes": np.array(codes, np.uint32)}
+    return Rows(**entries, labels=None, dense=dense, n_features=n_features, vocabulary=7)
 
 
 @pytest.mark.kernels

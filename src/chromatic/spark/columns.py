@@ -44,6 +44,15 @@ def quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
 
 
+def check_at_rest(frame: DataFrame, what: str) -> None:
+    """Refuse a stream."""
+    if frame.isStreaming:
+        raise InputError(
+            f"the frame is a stream, and {what} from a frame at rest; expected one, such as the batches of "
+            "foreachBatch"
+        )
+
+
 def check_features(frame: DataFrame, column: str) -> T.DataType:
     """The type of the features' column, which must be one of KINDS."""
     kind = _type(frame, column)

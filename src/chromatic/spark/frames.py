@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.errors import PythonException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -21,6 +21,7 @@ from chromatic.errors import InputError
 
 ENTRIES = 1 << 21  # that a worker gathers before it counts them
 ROWS_OUT = 1 << 16  # of a batch that a worker gives back
+ROWS_OF_SHARD = 1 << 18  # of a table that the driver spreads
 JOBS = 64  # in which the driver fetches a frame, one after the other
 
 Batches = Iterable[pa.RecordBatch]
@@ -122,12 +123,33 @@ def _fetched(frame: DataFrame) -> Iterator[pa.Table]:
         yield pa.ipc.open_stream(bytes(row["batch"])).read_all()
 
 
+def spread(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
+    """A table of the driver as a frame in shards, of a partition each; Spark's own are of 10,000 rows."""
+    shards = [
+        pa.table({"batch": pa.array([_bytes_of(batch)], pa.binary())})
+        for batch in table.combine_chunks().to_batches(max_chunksize=ROWS_OF_SHARD)
+    ]
+    packed = session.createDataFrame(pa.concat_tables(shards)) if shards else None
+    return session.createDataFrame([], schema) if packed is None else packed.mapInArrow(_unpacked, schema)
+
+
+def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for packed in batch.column(0):
+            table = pa.ipc.open_stream(packed.as_buffer()).read_all()
+            yield from table.to_batches(max_chunksize=ROWS_OUT)
+
+
 def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+        yield pa.RecordBatch.from_arrays([pa.array([_bytes_of(batch)], pa.binary())], ["batch"])
+
+
+def _bytes_of(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue())
 
 
 @contextlib.contextmanager
