@@ -163,7 +163,7 @@ def _wrong_features(kind: T.DataType, features: Column) -> list[tuple[Column, st
     elif isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StructType):
         element, value = (features.getField(field.name) for field in kind.elementType.fields)
     if is_integer(kind) and not isinstance(kind, VectorUDT):
-        beyond = F.exists(element, lambda x: (x < 0) | (x > LARGEST))
+        beyond = (F.array_min(element) < 0) | (F.array_max(element) > LARGEST)
         wrong.append((beyond, f"has integers that are not in 0 to {LARGEST}"))
     if value is not None:
         wrong.append((F.exists(value, lambda x: x.cast("double").isin(*INFINITE)), "has infinite values"))

@@ -118,38 +118,44 @@ def fetch_rows(coded: DataFrame, size: Size, vocabulary: int) -> Rows:
 
 
 def _fetched(frame: DataFrame) -> Iterator[pa.Table]:
-    packed = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
-    for row in packed.toLocalIterator(prefetchPartitions=True):
-        yield pa.ipc.open_stream(bytes(row["batch"])).read_all()
+    batches = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
+    for row in batches.toLocalIterator(prefetchPartitions=True):
+        yield unpacked(pa.scalar(bytes(row["batch"]), pa.binary()))
 
 
 def spread(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
     """A table of the driver as a frame in shards, of a partition each; Spark's own are of 10,000 rows."""
     shards = [
-        pa.table({"batch": pa.array([_bytes_of(batch)], pa.binary())})
+        pa.table({"batch": pa.array([packed(batch)], pa.binary())})
         for batch in table.combine_chunks().to_batches(max_chunksize=ROWS_OF_SHARD)
     ]
-    packed = session.createDataFrame(pa.concat_tables(shards)) if shards else None
-    return session.createDataFrame([], schema) if packed is None else packed.mapInArrow(_unpacked, schema)
+    if not shards:
+        return session.createDataFrame([], schema)
+    return session.createDataFrame(pa.concat_tables(shards)).mapInArrow(_unpacked, schema)
 
 
 def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        for packed in batch.column(0):
-            table = pa.ipc.open_stream(packed.as_buffer()).read_all()
-            yield from table.to_batches(max_chunksize=ROWS_OUT)
+        for one in batch.column(0):
+            yield from unpacked(one).to_batches(max_chunksize=ROWS_OUT)
 
 
 def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield pa.RecordBatch.from_arrays([pa.array([_bytes_of(batch)], pa.binary())], ["batch"])
+        yield pa.RecordBatch.from_arrays([pa.array([packed(batch)], pa.binary())], ["batch"])
 
 
-def _bytes_of(batch: pa.RecordBatch) -> bytes:
+def packed(table: pa.Table | pa.RecordBatch) -> bytes:
+    """A table as bytes."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return bytes(sink.getvalue())
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpacked(value: pa.Scalar) -> pa.Table:
+    """A table from its bytes."""
+    return pa.ipc.open_stream(value.as_buffer()).read_all()
 
 
 @contextlib.contextmanager

@@ -30,7 +30,8 @@ from chromatic.parameters import Settings
 from chromatic.spark.coding import Numbering, code, dense_facts, learn_vocabulary
 from chromatic.spark.colors import BYS, Coded, color_frame
 from chromatic.spark.columns import Checked, check
-from chromatic.spark.frames import Batches, coded_chunks, fetch, fetch_rows, given_back
+from chromatic.spark.frames import Batches, coded_chunks, fetch_rows
+from chromatic.spark.shuffle import add_up, merged
 
 log = logging.getLogger("chromatic")
 
@@ -217,7 +218,7 @@ def accumulate(
     statistic = kind.statistic
     measures = statistic.measures
 
-    def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def counted(batches: Batches) -> Iterator[pa.Table]:
         for rows, table in coded_chunks(batches, n_features, fingerprint):
             fold = np.zeros(rows.n_rows, np.int32)
             if "fold" in table.column_names:
@@ -225,19 +226,15 @@ def accumulate(
             labels = np.array(table.column("label").to_numpy(), np.float64)
             kept = rows if sums else represent(rows, shared.value)[0]
             part = statistic, shared.value, n_folds
-            yield from given_back(_cells(kept, labels, fold, part))
+            yield pa.table(_cells(kept, labels, fold, part))
 
-    schema = ", ".join(["slot long", *(f"{measure} double" for measure in measures)])
-    summed = coded.mapInArrow(counted, schema).groupBy("slot")
-    try:
-        table = fetch(summed.agg(*(F.sum(measure).alias(measure) for measure in measures)))
-    finally:
-        shared.unpersist()
     n_places = n_features + coloring.n_colors + 1
     cells = np.zeros((len(measures), n_places * n_folds))
-    slots = table.column("slot").to_numpy()
-    for place, measure in enumerate(measures):
-        cells[place, slots] = table.column(measure).to_numpy()
+    for table in merged(coded, counted, add_up):
+        slots = table.column("key").to_numpy()
+        for place, measure in enumerate(measures):
+            cells[place, slots] = table.column(measure).to_numpy()
+    shared.unpersist()
     return statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
 
 
@@ -257,4 +254,4 @@ def _cells(
     after = np.arange(rows.n_features, rows.n_features + coloring.n_colors + 1)
     slots = (np.append(codes.astype(np.int64), after)[:, None] * n_folds + np.arange(n_folds)).ravel()
     some = np.flatnonzero(cells[0])
-    return {"slot": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
+    return {"key": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
