@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from chromatic.data.batch import Batch
-from chromatic.data.counting import Counted, count, one_hash
+from chromatic.data.counting import Counted, count, is_narrow, one_hash
 from chromatic.data.dense import DenseFacts
 from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names
@@ -127,7 +127,11 @@ def number_among(column: str, order: str) -> Column:
 def broadcast_bytes(vocabulary: Vocabulary) -> int:
     """The memory that a vocabulary needs in each Python worker: its keys, and a table that finds them."""
     n = len(vocabulary) + len(vocabulary.dense_keys)
-    return vocabulary.keys.itemsize * n + 16 * (1 << max(10, (2 * n).bit_length()))
+    of_keys = vocabulary.keys.itemsize * n
+    largest = int(max(vocabulary.keys.max(initial=0), vocabulary.dense_keys.max(initial=0)))
+    if vocabulary.integers and is_narrow(largest, 8 * n):  # the integers are places in the table
+        return of_keys + 4 * (largest + 1)
+    return of_keys + 16 * (1 << max(10, (2 * n).bit_length()))
 
 
 def code(
@@ -155,7 +159,8 @@ def code(
         f"{size >> 20:,}",
         "joined" if joined else "broadcast",
     )
-    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary)
+    summed = numbering is not None
+    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary, summed)
     if numbering is None:
         return coded.select("codes", "label")
     numbered = coded.withColumn("number", number_among("sum", "order"))
@@ -168,21 +173,24 @@ def code(
     ).select("codes", "label", "fold")
 
 
-def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
-    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
+def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary, summed: bool) -> DataFrame:
+    light = replace(vocabulary, names=None, counts=vocabulary.counts[:0])
+    shared = frame.sparkSession.sparkContext.broadcast(light)
     others = [name for name in frame.columns if name != "features"]
+    fields = [T.StructField("codes", T.ArrayType(T.IntegerType()))]
+    fields += [T.StructField("sum", T.LongType())] if summed else []
+    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
         known: Vocabulary = shared.value
+        hashes = known.hashes if summed else None
         for batch in batches:
             rows = known.encode([batch_of(batch.column("features"))])
             arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
-            arrays.append(pa.array(row_sums(rows, known.hashes).view(np.int64)))
+            arrays += [] if hashes is None else [pa.array(row_sums(rows, hashes).view(np.int64))]
             arrays += [batch.column(name) for name in others]
-            yield pa.RecordBatch.from_arrays(arrays, ["codes", "sum", *others])
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
 
-    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField("sum", T.LongType())]
-    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
     return frame.mapInArrow(code_rows, schema)
 
 
@@ -234,6 +242,9 @@ def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
 
 def _counted(batches: list[Batch]) -> pa.Table:
     """What some batches count: key, count and the name of a string."""
+    if all(batch.tokens is None for batch in batches):  # integers, of which a chunk has few of all
+        keys, counts = np.unique(np.concatenate([batch.ids for batch in batches]), return_counts=True)
+        return pa.table({"key": keys.astype(np.int64), "count": counts})
     counted = count(batches, 1)
     some = np.flatnonzero(counted.counts)
     keys = counted.keys[some].astype(np.uint64).view(np.int64)

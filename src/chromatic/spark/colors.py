@@ -116,11 +116,15 @@ def _most_that_fit(coded: DataFrame, size: Size, request: Request, most_bytes: i
         n_rows, n_entries = (int(sums[n_buckets - 1]) if n_buckets else 0 for sums in (rows, entries))
         return size._replace(n_rows=n_rows, n_entries=n_entries)
 
+    def fits(n_buckets: int) -> bool:
+        """Tell whether a sample fits; the features that it lacks only take their colors."""
+        one = sized(n_buckets)
+        of_sample = one._replace(n_features=min(one.n_features, one.n_entries))
+        return bytes_needed(of_sample, request) + 20 * one.n_features <= most_bytes and one.n_rows < 1 << 32
+
     while low < high:  # the most buckets that fit
         middle = (low + high + 1) // 2
-        kept = sized(middle)
-        fits = bytes_needed(kept, request) <= most_bytes and kept.n_rows < 1 << 32
-        low, high = (middle, high) if fits else (low, middle - 1)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     kept = sized(low)
     if not kept.n_rows and rows[-1]:
         raise InputError(

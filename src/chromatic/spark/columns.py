@@ -176,8 +176,13 @@ def _batch_of_vectors(vectors: pa.StructArray) -> Batch:
     lengths = values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     numbers = values.flatten().to_numpy(zero_copy_only=False)
-    if not np.isfinite(numbers).all():
-        raise InputError("a vector of features has NaN or infinite values; expected finite numbers")
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        wrong = len(np.unique(np.repeat(np.arange(len(lengths)), lengths)[~finite]))
+        raise InputError(
+            f"a column of vectors has NaN or infinite values in {wrong:,} of {len(lengths):,} rows of a "
+            "batch; expected finite numbers"
+        )
     is_dense = np.repeat(kinds.to_numpy(zero_copy_only=False) == 1, lengths)
     ids = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)).astype(np.uint32)
     ids[~is_dense] = indices.flatten().to_numpy(zero_copy_only=False)
