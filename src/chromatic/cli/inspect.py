@@ -57,6 +57,8 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
             "linear_penalty": 1 / linear[0].strength if linear and not parts else None,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
+        if coloring.sampled_rows is not None:
+            figures["colored_rows"] = coloring.sampled_rows
         if loaded.classes is not None:
             classes = [f"{one:g}" if isinstance(one, float) else str(one) for one in loaded.classes]
             figures["classes"] = list(loaded.classes) if as_json else listed(classes)

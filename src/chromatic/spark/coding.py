@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from chromatic.data.batch import Batch
-from chromatic.data.counting import Counted, count, one_hash
+from chromatic.data.counting import Counted, count, is_narrow, one_hash
 from chromatic.data.dense import DenseFacts
 from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names
@@ -33,43 +34,38 @@ from chromatic.spark.frames import (
     rows_of_lists,
     with_columns,
 )
+from chromatic.spark.shuffle import merged, runs
 
 log = logging.getLogger("chromatic")
+
+N_FEATURES = b"n_features"  # of a shard, among the metadata of its table
+_NOTHING = pa.schema({"key": pa.int64(), "count": pa.int64()})
 
 
 def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Settings) -> Vocabulary:
     """Count the features on the workers, and give those that are kept their codes on the driver."""
     integers = is_integer(frame.schema[features].dataType)
-    schema = "key long, count long" + ("" if integers else ", name binary")
+    least, many = settings.min_count, settings.dense_threshold * n_rows
+    keep_names = settings.names
 
-    def count_features(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def count_features(batches: Batches) -> Iterator[pa.Table]:
         held: list[Batch] = []
         for batch in batches:
             held.append(batch_of(batch.column(0)))
             if sum(len(one.ids) for one in held) >= ENTRIES:
-                yield from _counted(held)
+                yield _counted(held)
                 held = []
         if held:
-            yield from _counted(held)
+            yield _counted(held)
 
-    summed = [F.sum("count").alias("count")]
-    if not integers:
-        summed += [F.min("name").alias("name"), F.max("name").alias("other")]
-    partial = frame.select(quoted(features)).mapInArrow(count_features, schema)
-    counted = partial.groupBy("key").agg(*summed).persist()
-    try:
-        dense = F.col("count") > F.lit(settings.dense_threshold * n_rows)
-        n_features: int = counted.count()
-        if not integers:
-            two = counted.filter(F.col("name") != F.col("other")).first()
-            if two is not None:
-                raise one_hash(bytes(two["name"]), bytes(two["other"]))
-        kept = counted.drop("other").filter((F.col("count") >= settings.min_count) | dense)
-        if not integers and not settings.names:  # dense columns are called by name nevertheless
-            kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
-        table = fetch(kept)
-    finally:
-        counted.unpersist()
+    def kept(table: pa.Table) -> pa.Table:
+        return _kept(table, least, many, keep_names=keep_names)
+
+    n_features, tables = 0, []
+    for table in merged(frame.select(quoted(features)), count_features, kept):
+        n_features += int((table.schema.metadata or {})[N_FEATURES])
+        tables.append(table)
+    table = pa.concat_tables([_NOTHING.empty_table(), *tables], promote_options="permissive")
     if not n_features:
         raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
     log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
@@ -131,7 +127,11 @@ def number_among(column: str, order: str) -> Column:
 def broadcast_bytes(vocabulary: Vocabulary) -> int:
     """The memory that a vocabulary needs in each Python worker: its keys, and a table that finds them."""
     n = len(vocabulary) + len(vocabulary.dense_keys)
-    return vocabulary.keys.itemsize * n + 16 * (1 << max(10, (2 * n).bit_length()))
+    of_keys = vocabulary.keys.itemsize * n
+    largest = int(max(vocabulary.keys.max(initial=0), vocabulary.dense_keys.max(initial=0)))
+    if vocabulary.integers and is_narrow(largest, 8 * n):  # the integers are places in the table
+        return of_keys + 4 * (largest + 1)
+    return of_keys + 16 * (1 << max(10, (2 * n).bit_length()))
 
 
 def code(
@@ -159,7 +159,8 @@ def code(
         f"{size >> 20:,}",
         "joined" if joined else "broadcast",
     )
-    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary)
+    summed = numbering is not None
+    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary, summed)
     if numbering is None:
         return coded.select("codes", "label")
     numbered = coded.withColumn("number", number_among("sum", "order"))
@@ -172,21 +173,24 @@ def code(
     ).select("codes", "label", "fold")
 
 
-def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
-    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
+def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary, summed: bool) -> DataFrame:
+    light = replace(vocabulary, names=None, counts=vocabulary.counts[:0])
+    shared = frame.sparkSession.sparkContext.broadcast(light)
     others = [name for name in frame.columns if name != "features"]
+    fields = [T.StructField("codes", T.ArrayType(T.IntegerType()))]
+    fields += [T.StructField("sum", T.LongType())] if summed else []
+    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
         known: Vocabulary = shared.value
+        hashes = known.hashes if summed else None
         for batch in batches:
             rows = known.encode([batch_of(batch.column("features"))])
             arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
-            arrays.append(pa.array(row_sums(rows, known.hashes).view(np.int64)))
+            arrays += [] if hashes is None else [pa.array(row_sums(rows, hashes).view(np.int64))]
             arrays += [batch.column(name) for name in others]
-            yield pa.RecordBatch.from_arrays(arrays, ["codes", "sum", *others])
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
 
-    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField("sum", T.LongType())]
-    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
     return frame.mapInArrow(code_rows, schema)
 
 
@@ -236,15 +240,48 @@ def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
     return np.array(numbers.to_numpy(zero_copy_only=False), np.int64).view(np.uint64)
 
 
-def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
-    """What some batches count, as rows of key, count and the name of a string."""
+def _counted(batches: list[Batch]) -> pa.Table:
+    """What some batches count: key, count and the name of a string."""
+    if all(batch.tokens is None for batch in batches):  # integers, of which a chunk has few of all
+        keys, counts = np.unique(np.concatenate([batch.ids for batch in batches]), return_counts=True)
+        return pa.table({"key": keys.astype(np.int64), "count": counts})
     counted = count(batches, 1)
     some = np.flatnonzero(counted.counts)
     keys = counted.keys[some].astype(np.uint64).view(np.int64)
     columns: dict[str, Any] = {"key": keys, "count": counted.counts[some]}
     if counted.all_names is not None:
-        columns["name"] = counted.names(some).to_arrow().cast(pa.binary())
-    yield from given_back(columns)
+        columns["name"] = counted.names(some).to_arrow().cast(pa.large_binary())
+    return pa.table(columns)
+
+
+def _kept(table: pa.Table, least: int, many: float, *, keep_names: bool) -> pa.Table:
+    """Add up what workers counted, of the features that are kept; how many there were is told beside.
+
+    A feature in more than `many` rows is dense: it keeps its name, as its column is called by it.
+    """
+    order, starts = runs(table.column("key").to_numpy())
+    counts = np.add.reduceat(table.column("count").to_numpy()[order], starts)
+    chosen = np.flatnonzero((counts >= least) | (counts > many))
+    first = order[starts]
+    columns = {"key": table.column("key").to_numpy()[first[chosen]], "count": counts[chosen]}
+    if "name" in table.column_names:
+        names = table.column("name").combine_chunks()
+        _check_names(names, order, starts)
+        found = names.take(pa.array(first[chosen]))
+        if not keep_names:
+            found = pc.if_else(pa.array(counts[chosen] > many), found, pa.scalar(b"", pa.large_binary()))
+        columns["name"] = found
+    return pa.table(columns).replace_schema_metadata({N_FEATURES: str(len(starts))})
+
+
+def _check_names(names: pa.Array, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> None:
+    """Refuse two names of one key."""
+    of_first = np.repeat(order[starts], np.diff(np.append(starts, len(order))))
+    other = np.flatnonzero(order != of_first)
+    one, two = names.take(pa.array(of_first[other])), names.take(pa.array(order[other]))
+    wrong = pc.index(pc.not_equal(one, two), True).as_py()
+    if wrong >= 0:
+        raise one_hash(*sorted((one[wrong].as_py(), two[wrong].as_py())))
 
 
 def _counted_of(table: pa.Table, integers: bool) -> Counted:

@@ -34,6 +34,7 @@ from chromatic.parameters import ON_SPARK, Settings
 from chromatic.registry import encoding_class
 from chromatic.spark import files
 from chromatic.spark.coding import Numbering
+from chromatic.spark.columns import check_at_rest
 from chromatic.spark.encoding import Encoder
 from chromatic.spark.frames import errors_of_workers
 from chromatic.spark.source import Place, SparkSource, tables_by_fold
@@ -73,8 +74,14 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
     driverMemoryInMB = _param(
         "driverMemoryInMB", "what coloring may take in the driver's Python, where memory is unset", int
     )
+    colorBy = _param(
+        "colorBy",
+        "what features are colored by where the rows do not fit the driver: sample, or graph; unset: graph "
+        "where minEdgeCount is above 1, else sample",
+        str,
+    )
     broadcastInMB = _param(
-        "broadcastInMB", "a vocabulary that takes more of a Python worker is joined in fit", int
+        "broadcastInMB", "a vocabulary or a model that takes more of a Python worker is joined", int
     )
 
     def __init__(self, *args: Any) -> None:
@@ -133,6 +140,7 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             order=self._get("orderCol"),
             driver_bytes=self._get("driverMemoryInMB") << 20 if memory is None else parse_size(memory),
             broadcast_bytes=self._get("broadcastInMB") << 20,
+            color_by=self._get("colorBy"),
         )
 
 
@@ -154,8 +162,9 @@ class ChromaticEstimator(
         array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
         pyspark.ml, whose column j is the feature j; `labelCol` ("label"); `outputCol` ("columns");
         `orderCol`, a column that numbers identical rows; `driverMemoryInMB` (8192), what coloring may take
-        in the driver's Python; `broadcastInMB` (1024), above which the vocabulary is joined and not
-        broadcast.
+        in the driver's Python; `colorBy`, what colors come from where the rows need more than that, a
+        "sample" of them or the "graph" of pairs (by default the graph where `minEdgeCount` is above 1, else
+        a sample); `broadcastInMB` (1024), above which vocabulary and model are joined and not broadcast.
 
     See Also
     --------
@@ -177,6 +186,7 @@ class ChromaticEstimator(
         self._set(**given)
 
     def _fit(self, dataset: DataFrame) -> ChromaticModel:
+        check_at_rest(dataset, "a model is fitted")
         settings = self._settings
         uses_labels = encoding_class(settings.encoding).statistic is not None
         source = SparkSource(
@@ -223,6 +233,7 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         return self.encoding_.n_sparse_columns + len(self.encoding_.vocabulary.dense_names)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
+        self._encoder.most_broadcast = self._place.broadcast_bytes
         names = (self._get(name) for name in ("inputCol", "outputCol", "handleUnknown"))
         return self._encoder.encode(dataset, *names)
 
@@ -246,10 +257,12 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         settings, encoding = self._settings, self.encoding_
         if encoding.statistic is None or settings.leakage == "none":
             return self._transform(dataset)
+        check_at_rest(dataset, "training rows are encoded by their folds")
         place, tables = self._place, None
         if settings.leakage == "crossfit":
             with errors_of_workers():
                 tables = tables_by_fold(dataset, place, settings, encoding)
+        self._encoder.most_broadcast = place.broadcast_bytes
         numbering = Numbering(settings, place.order)
         output = self._get("outputCol")
         return self._encoder.encode_by_fold(dataset, place.features, output, numbering, tables)

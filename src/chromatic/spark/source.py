@@ -15,9 +15,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from chromatic.coloring import Coloring, Request, Size, bitsets, color, represent
-from chromatic.coloring.choose import bytes_to_choose
-from chromatic.coloring.graph import color_graph
+from chromatic.coloring import Coloring, Request, Size, represent
 from chromatic.data.dense import Integers, choose, has_room
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary, check_limits
@@ -30,9 +28,10 @@ from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.labels import LabelFacts
 from chromatic.parameters import Settings
 from chromatic.spark.coding import Numbering, code, dense_facts, learn_vocabulary
+from chromatic.spark.colors import BYS, Coded, color_frame
 from chromatic.spark.columns import Checked, check
-from chromatic.spark.edges import fetch_graph
-from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back, rows_of_lists
+from chromatic.spark.frames import Batches, coded_chunks, fetch_rows
+from chromatic.spark.shuffle import add_up, merged
 
 log = logging.getLogger("chromatic")
 
@@ -46,6 +45,11 @@ class Place:
     order: str | None = None  # the column that numbers identical rows
     driver_bytes: int = 8 << 30
     broadcast_bytes: int = 1 << 30
+    color_by: str | None = None  # where the rows do not fit the driver: one of `colors.BYS`
+
+    def __post_init__(self) -> None:
+        if self.color_by not in (None, *BYS):
+            raise InputError(f"colorBy is {self.color_by!r}; expected {' or '.join(BYS)}, or none")
 
 
 class SparkSource(Source):
@@ -150,40 +154,27 @@ class SparkSource(Source):
         )
 
     def color(self, request: Request) -> Coloring:
-        """Color by the rows themselves where they fit the driver, else by the graph of pairs."""
         assert self._coded is not None and self._vocabulary is not None
-        vocabulary, n_rows, most = self._vocabulary, self.checked.n_rows, self.place.driver_bytes
-        entries, largest = self._measure()
-        size = Size(n_rows, len(vocabulary), entries, largest)
-        needed = bitsets.bytes_needed(size, request)
-        fits = needed <= most and n_rows < 1 << 32
-        if request.min_edge_count == "auto":
-            needed = max(needed, bytes_to_choose(size))
-            fits = needed <= most and n_rows < 1 << 32
-        log.info(
-            "spark: %s rows of %s codes need %s MB on the driver: colored by %s",
-            f"{n_rows:,}",
-            f"{entries:,}",
-            f"{needed >> 20:,}",
-            "the rows" if fits else f"the graph of pairs seen in {request.min_edge_count} rows or more",
-        )
-        if fits:
-            lists = fetch(self._coded.select("codes")).column("codes")
-            rows = rows_of_lists(lists, len(vocabulary), vocabulary.fingerprint)
-            return color(rows, request, threads=self.threads)
-        check_for_graph(request, needed)
-        graph = fetch_graph(self._coded, vocabulary, request.k, most)
-        log.info("spark: the graph has %s edges", f"{graph.n_edges:,}")
-        counts, fingerprint = vocabulary.counts, vocabulary.fingerprint
-        return color_graph(graph, counts, request, largest_nnz=largest, vocabulary=fingerprint)
+        coded, vocabulary, size = self._coded, self._vocabulary, self._measure()
 
-    def _measure(self) -> tuple[int, int]:
-        """Return the entries of all coded rows, and those of the largest."""
-        assert self._coded is not None
+        def rows() -> Rows:
+            return fetch_rows(coded, size, vocabulary.fingerprint)
+
+        return color_frame(
+            Coded(coded, vocabulary, size, rows),
+            request,
+            by=self.place.color_by,
+            most_bytes=self.place.driver_bytes,
+            threads=self.threads,
+        )
+
+    def _measure(self) -> Size:
+        """Return how large the coded rows are."""
+        assert self._coded is not None and self._vocabulary is not None
         size = F.size("codes")
         asked = F.sum(size.cast("long")).alias("entries"), F.max(size).alias("largest")
         told: Any = self._coded.agg(*asked).first()
-        return int(told["entries"]), int(told["largest"])
+        return Size(self.checked.n_rows, len(self._vocabulary), int(told["entries"]), int(told["largest"]))
 
     def accumulate(
         self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
@@ -191,22 +182,6 @@ class SparkSource(Source):
         assert self._coded is not None
         sums = kind.sums_collisions(settings)
         return accumulate(self._coded, kind, coloring, 1, sums=sums)  # by fold only for training rows
-
-
-def check_for_graph(request: Request, needed: int) -> None:
-    """Refuse what the graph alone cannot be colored by, where the rows do not fit the driver."""
-    what = None
-    if request.strategy == "uniform" or request.fields is not None:
-        what, instead = f"a {request.strategy} coloring", "another coloring"
-    elif request.min_edge_count == "auto":
-        what, instead = "minEdgeCount 'auto'", "a number"
-    elif request.order not in ("count", "degree"):
-        what, instead = f"the order {request.order!r}", "'count' or 'degree'"
-    if what is not None:
-        raise InputError(
-            f"{what} needs the rows on the driver, {needed >> 20:,} MB; expected {instead}, or more "
-            "driverMemoryInMB"
-        )
 
 
 def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding: Encoding) -> Tables:
@@ -243,7 +218,7 @@ def accumulate(
     statistic = kind.statistic
     measures = statistic.measures
 
-    def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def counted(batches: Batches) -> Iterator[pa.Table]:
         for rows, table in coded_chunks(batches, n_features, fingerprint):
             fold = np.zeros(rows.n_rows, np.int32)
             if "fold" in table.column_names:
@@ -251,19 +226,15 @@ def accumulate(
             labels = np.array(table.column("label").to_numpy(), np.float64)
             kept = rows if sums else represent(rows, shared.value)[0]
             part = statistic, shared.value, n_folds
-            yield from given_back(_cells(kept, labels, fold, part))
+            yield pa.table(_cells(kept, labels, fold, part))
 
-    schema = ", ".join(["slot long", *(f"{measure} double" for measure in measures)])
-    summed = coded.mapInArrow(counted, schema).groupBy("slot")
-    try:
-        table = fetch(summed.agg(*(F.sum(measure).alias(measure) for measure in measures)))
-    finally:
-        shared.unpersist()
     n_places = n_features + coloring.n_colors + 1
     cells = np.zeros((len(measures), n_places * n_folds))
-    slots = table.column("slot").to_numpy()
-    for place, measure in enumerate(measures):
-        cells[place, slots] = table.column(measure).to_numpy()
+    for table in merged(coded, counted, add_up):
+        slots = table.column("key").to_numpy()
+        for place, measure in enumerate(measures):
+            cells[place, slots] = table.column(measure).to_numpy()
+    shared.unpersist()
     return statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
 
 
@@ -283,4 +254,4 @@ def _cells(
     after = np.arange(rows.n_features, rows.n_features + coloring.n_colors + 1)
     slots = (np.append(codes.astype(np.int64), after)[:, None] * n_folds + np.arange(n_folds)).ravel()
     some = np.flatnonzero(cells[0])
-    return {"slot": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
+    return {"key": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
