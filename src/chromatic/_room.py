@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import mmap
 import re
@@ -16,6 +18,12 @@ def check_room(size: int) -> None:
         mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as error:
         raise MemoryError(f"there is no room for {size:,} bytes") from error
+
+
+def give_back() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it for later."""
+    with contextlib.suppress(AttributeError, OSError):  # not glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def is_lack_of_memory(error: BaseException) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chromatic._files import cache_folder, scratch_folder, used_memory
+from chromatic._room import give_back
 from chromatic.errors import InputError
 
 LEAST = 90 << 20  # bytes that a job has before there is any data, where its kernels were compiled before
@@ -22,6 +23,7 @@ class Limit:
 
     def left(self) -> int:
         """Return the bytes that are still free."""
+        give_back()
         return self.limit - used_memory()
 
     def check(self, needed: int, what: str, whole: int = 0) -> None:
