@@ -14,12 +14,13 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from chromatic.data.batch import Batch
+from chromatic.data.batch import NO_FIELD, Batch
 from chromatic.data.counting import Counted, count, one_hash
-from chromatic.data.dense import DenseFacts
 from chromatic.data.hashing import mix_integers
 from chromatic.data.names import Names
-from chromatic.data.vocabulary import Vocabulary, of_counts
+from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
+from chromatic.data.vocabulary import Vocabulary, limits_of, of_counts
 from chromatic.errors import InputError
 from chromatic.fitting.folds import folds_of_hashes, hashes_of_sums, row_sums
 from chromatic.parameters import Settings
@@ -33,19 +34,31 @@ from chromatic.spark.frames import (
     rows_of_lists,
     with_columns,
 )
+from chromatic.spark.told import Groups
 
 log = logging.getLogger("chromatic")
 
+# Columns for the time of a fit or a transform, beside those of the user.
+SUM, NUMBER, ORDER, GROUP = (f"_chromatic_{name}" for name in ("sum", "number", "order", "group"))
+FOLD, DRAW = "_chromatic_fold", "_chromatic_draw"
+_DENSE = T.StructField("dense", T.ArrayType(T.DoubleType()))
 
-def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Settings) -> Vocabulary:
-    """Count the features on the workers, and give those that are kept their codes on the driver."""
-    integers = is_integer(frame.schema[features].dataType)
-    schema = "key long, count long" + ("" if integers else ", name binary")
+
+def learn_vocabulary(
+    frame: DataFrame, features: str, n_rows: int, settings: Settings, schema: Schema | None = None
+) -> Vocabulary:
+    """Count the features on the workers, and give those that are kept their codes on the driver.
+
+    The schema says what the columns of a table are.
+    """
+    integers = is_integer(frame.schema[features].dataType, schema)
+    limits, known = limits_of(settings), schema or Schema()
+    made = "key long, count long" + ("" if integers else ", name binary, field int")
 
     def count_features(batches: Batches) -> Iterator[pa.RecordBatch]:
         held: list[Batch] = []
         for batch in batches:
-            held.append(batch_of(batch.column(0)))
+            held.append(batch_of(batch.column(0), schema))
             if sum(len(one.ids) for one in held) >= ENTRIES:
                 yield from _counted(held)
                 held = []
@@ -54,8 +67,8 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Set
 
     summed = [F.sum("count").alias("count")]
     if not integers:
-        summed += [F.min("name").alias("name"), F.max("name").alias("other")]
-    partial = frame.select(quoted(features)).mapInArrow(count_features, schema)
+        summed += [F.min("name").alias("name"), F.max("name").alias("other"), F.min("field").alias("field")]
+    partial = frame.select(quoted(features)).mapInArrow(count_features, made)
     counted = partial.groupBy("key").agg(*summed).persist()
     try:
         dense = F.col("count") > F.lit(settings.dense_threshold * n_rows)
@@ -65,41 +78,32 @@ def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Set
             if two is not None:
                 raise one_hash(bytes(two["name"]), bytes(two["other"]))
         kept = counted.drop("other").filter((F.col("count") >= settings.min_count) | dense)
-        if not integers and not settings.names:  # dense columns are called by name nevertheless
+        if not integers and not settings.names and not limits["name_fields"]:
+            # dense columns are called by name nevertheless
             kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
         table = fetch(kept)
     finally:
         counted.unpersist()
-    if not n_features:
+    if not n_features and not known.numbers:
         raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
     log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
     dropped = n_features - len(table)
+    counted_here = _counted_of(table, integers)
+    if not isinstance(frame.schema[features].dataType, T.StructType):
+        counted_here = replace(counted_here, fields=None)
     vocabulary, _, _ = of_counts(
-        _counted_of(table, integers),
+        counted_here,
         integers=integers,
         n_rows=n_rows,
-        dense_threshold=settings.dense_threshold,
-        min_count=settings.min_count,
-        keep_names=settings.names,
+        numeric_names=known.numeric_names,
+        **limits,
     )
-    return replace(vocabulary, dropped_features=vocabulary.dropped_features + dropped)
-
-
-def dense_facts(frame: DataFrame, features: str, vocabulary: Vocabulary) -> DenseFacts:
-    """Look over the dense features of all rows, on the workers."""
-    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
-    n_dense = len(vocabulary.dense_names)
-
-    def look(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            facts = DenseFacts.of(shared.value.encode([batch_of(batch.column(0))]), n_dense)
-            columns = {"number": np.arange(n_dense), "counts": facts.counts, "others": facts.others}
-            yield from given_back(columns)
-
-    looked = frame.select(quoted(features)).mapInArrow(look, "number long, counts long, others long")
-    summed = fetch(looked.groupBy("number").agg(*(F.sum(one).alias(one) for one in ("counts", "others"))))
-    order = np.argsort(summed.column("number").to_numpy())
-    return DenseFacts(*(summed.column(one).to_numpy()[order] for one in ("counts", "others")))
+    return replace(
+        vocabulary,
+        dropped_features=vocabulary.dropped_features + dropped,
+        field_names=vocabulary.field_names or (known.field_names if limits["keep_fields"] else ()),
+        schema=schema,
+    )
 
 
 @dataclass(frozen=True)
@@ -108,18 +112,44 @@ class Numbering:
 
     settings: Settings
     order: str | None  # a column; None: the order in which the frame has its rows
+    groups: Groups | None = None  # of rows, each in one fold; None: rows have none
 
     def by(self) -> Column:
         """What orders identical rows; to be asked of a frame as it came."""
         return F.monotonically_increasing_id() if self.order is None else F.col(quoted(self.order))
 
-    def folds(self, sums: pa.Array, numbers: pa.Array) -> npt.NDArray[np.int32]:
-        """The fold of rows from their sum and their number among those with that sum.
+    def columns(self) -> list[Column]:
+        """The columns that folds follow from, `order` and `group`, to be asked of a frame as it came."""
+        group = [] if self.groups is None else [F.col(quoted(self.groups.name)).alias(GROUP)]
+        return [self.by().alias(ORDER), *group]
+
+    def folds(self, sums: pa.Array, numbers: pa.Array, *group: pa.Array) -> npt.NDArray[np.int32]:
+        """The fold of rows from their sum and their number among those with that sum, or from their group.
 
         For `split`, 0 where a row estimates, and -1 where it is left to train on.
         """
-        hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
-        return folds_of_hashes(hashes, self.settings)
+        if self.groups is not None and self.settings.leakage != "none":
+            return self.groups.folds_of(*group)
+        return folds_of_hashes(self.hashes(sums, numbers), self.settings)
+
+    def hashes(self, sums: pa.Array, numbers: pa.Array) -> npt.NDArray[np.uint64]:
+        """A hash of each row, which folds and samples follow from."""
+        return hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
+
+    def with_folds(self, frame: DataFrame) -> DataFrame:
+        """The frame with the columns `fold` and `draw` in the place of those that rows are numbered by.
+
+        A draw is a number of 32 bits, the same for a row however the frame is partitioned.
+        """
+        numbered = frame.withColumn(NUMBER, number_among(SUM, ORDER)).drop(ORDER)
+        given = [SUM, NUMBER, *([] if self.groups is None else [GROUP])]
+
+        def folds_and_draws(*given: pa.Array) -> list[pa.Array]:
+            draws = self.hashes(*given[:2]) & np.uint64(0xFFFFFFFF)
+            return [pa.array(self.folds(*given)), pa.array(draws.view(np.int64))]
+
+        made = [T.StructField(FOLD, T.IntegerType()), T.StructField(DRAW, T.LongType())]
+        return with_columns(numbered, given, made, folds_and_draws).drop(*given)
 
 
 def number_among(column: str, order: str) -> Column:
@@ -139,19 +169,19 @@ def code(
     features: str,
     vocabulary: Vocabulary,
     *,
-    label: Column | None,
+    beside: list[Column],
     numbering: Numbering | None,
+    dense: bool,
     most_broadcast: int,
 ) -> DataFrame:
-    """The frame of coded rows: codes, label, and fold where rows are numbered.
+    """The frame of coded rows: codes, what is to stand beside them, and fold where rows are numbered.
 
-    A vocabulary that is too large for the workers is joined instead of broadcast.
+    With `dense`, the values of dense columns come too. A vocabulary that is too large for the workers is
+    joined instead of broadcast.
     """
-    given = [F.col(quoted(features)).alias("features")]
-    given.append((F.lit(0.0) if label is None else label).alias("label"))
-    if numbering is not None:
-        given.append(numbering.by().alias("order"))
-    frame = frame.select(*given)
+    numbers = [] if numbering is None else numbering.columns()
+    frame = frame.select(F.col(quoted(features)).alias("features"), *beside, *numbers)
+    dense = dense and bool(vocabulary.dense_names)
     size = broadcast_bytes(vocabulary)
     joined = size > most_broadcast
     log.info(
@@ -159,33 +189,45 @@ def code(
         f"{size >> 20:,}",
         "joined" if joined else "broadcast",
     )
-    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary)
-    if numbering is None:
-        return coded.select("codes", "label")
-    numbered = coded.withColumn("number", number_among("sum", "order"))
-    fold = T.StructField("fold", T.IntegerType())
-    return with_columns(
-        numbered.select("codes", "label", "sum", "number"),
-        ["sum", "number"],
-        [fold],
-        lambda *given: [pa.array(numbering.folds(*given))],
-    ).select("codes", "label", "fold")
+    if joined:
+        frame = _with_dense(frame, vocabulary) if dense else frame
+        coded = _coded_by_join(frame, vocabulary)
+    else:
+        coded = _coded_by_broadcast(frame, vocabulary, dense=dense)
+    return coded.drop(SUM) if numbering is None else numbering.with_folds(coded)
 
 
-def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+def _with_dense(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+    """The frame with the values of dense columns, by the few features that make them."""
+    few = replace(vocabulary, names=None, keys=vocabulary.keys[:0], counts=vocabulary.counts[:0])
+
+    def dense_of(features: pa.Array) -> list[pa.Array]:
+        return [_lists_of_dense(few.encode([batch_of(features, few.schema)]))]
+
+    return with_columns(frame, ["features"], [_DENSE], dense_of)
+
+
+def _lists_of_dense(rows: Rows) -> pa.ListArray:
+    n_rows, n_dense = rows.dense.shape
+    return lists_of(np.arange(n_rows + 1) * n_dense, rows.dense.astype(np.float64).ravel())
+
+
+def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary, *, dense: bool) -> DataFrame:
     shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
     others = [name for name in frame.columns if name != "features"]
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
         known: Vocabulary = shared.value
         for batch in batches:
-            rows = known.encode([batch_of(batch.column("features"))])
+            rows = known.encode([batch_of(batch.column("features"), known.schema)])
             arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
             arrays.append(pa.array(row_sums(rows, known.hashes).view(np.int64)))
+            arrays += [_lists_of_dense(rows)] if dense else []
             arrays += [batch.column(name) for name in others]
-            yield pa.RecordBatch.from_arrays(arrays, ["codes", "sum", *others])
+            yield pa.RecordBatch.from_arrays(arrays, schema.names)
 
-    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField("sum", T.LongType())]
+    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField(SUM, T.LongType())]
+    fields += [_DENSE] if dense else []
     schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
     return frame.mapInArrow(code_rows, schema)
 
@@ -193,10 +235,10 @@ def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
 def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     """Rows taken apart into features, joined with the vocabulary, and put together again."""
     session = frame.sparkSession
-    integers = vocabulary.integers
+    integers, table = vocabulary.integers, vocabulary.schema
 
     def keys_of(features: pa.Array) -> list[pa.Array]:
-        batch = batch_of(features).with_tokens()
+        batch = batch_of(features, table).with_tokens()
         assert batch.tokens is not None
         keys = batch.tokens.integers if integers else batch.tokens.hashes
         assert keys is not None
@@ -229,7 +271,8 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     )
     codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
     coded = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
-    return with_columns(coded, ["keys"], [T.StructField("sum", T.LongType())], sums_of)
+    summed = with_columns(coded, ["keys"], [T.StructField(SUM, T.LongType())], sums_of)
+    return summed.drop("keys")
 
 
 def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
@@ -244,6 +287,8 @@ def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
     columns: dict[str, Any] = {"key": keys, "count": counted.counts[some]}
     if counted.all_names is not None:
         columns["name"] = counted.names(some).to_arrow().cast(pa.binary())
+        fields = np.full(len(some), NO_FIELD, np.int32) if counted.fields is None else counted.fields[some]
+        columns["field"] = fields
     yield from given_back(columns)
 
 
@@ -252,8 +297,9 @@ def _counted_of(table: pa.Table, integers: bool) -> Counted:
     keys = table.column("key").to_numpy()
     order = np.argsort(keys)
     counts = table.column("count").to_numpy()[order]
-    names = None
+    names = fields = None
     if not integers:
+        fields = table.column("field").to_numpy().astype(np.int32)[order]
         names = Names.of_arrow(table.column("name").combine_chunks().cast(pa.large_binary()))
     kept = keys[order].view(np.uint64)
-    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order)
+    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order, fields)
