@@ -155,3 +155,24 @@ def test_commands_take_the_columns_of_a_table_with_weights_and_groups(spark, tmp
     )
     run("transform", model, path, "-o", columns, *on_spark)
     assert spark.read.parquet(columns).columns == ["label", "columns"]
+
+
+@pytest.mark.parametrize("labels", ["two kinds", "numbers"])
+def test_weights_are_found_on_the_workers_where_rows_do_not_fit_the_driver(
+    spark, caplog, labels, monkeypatch
+):
+    from chromatic.spark import source
+
+    y = LABELS if labels == "two kinds" else LABELS * 2.0 + FIELDS[:, 1] / 64
+    frame = frame_of(spark, "features array<string>, label double", [ROWS, y])
+    near = fitted(frame, budget=32).encoding_.linear
+    monkeypatch.setattr(source, "bytes_to_weigh", lambda *given: 1 << 60)
+    with caplog.at_level("INFO", logger="chromatic"):
+        model = fitted(frame, budget=32)
+        again = fitted(frame.repartition(2), budget=32)
+    assert "found on the workers" in caplog.text and "rounds over the rows" in caplog.text
+    far = model.encoding_.linear
+    assert (far.weights == again.encoding_.linear.weights).all(), "partitions play no part"
+    assert np.corrcoef(near.weights, far.weights)[0, 1] > 0.98
+    assert np.abs(near.weights - far.weights).max() < 0.1 * np.abs(near.weights).max()
+    assert columns_of(model.transformTraining(frame)).shape == (N, model.n_columns_)

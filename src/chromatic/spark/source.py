@@ -40,6 +40,7 @@ from chromatic.spark.columns import TABLE, quoted
 from chromatic.spark.dense import DenseRows
 from chromatic.spark.edges import fetch_graph
 from chromatic.spark.frames import fetch
+from chromatic.spark.rounds import Far
 from chromatic.spark.sums import OfRows, Summing, accumulate
 from chromatic.spark.tables import look, with_table
 from chromatic.spark.told import (
@@ -286,10 +287,7 @@ class SparkSource(Source):
         if fits:
             rows, told = self._fetched_rows(), OfRows.of(self._fetched, of_class)
             return weigh(weighing(rows, told, vocabulary, settings, binary=binary), n_folds, self.threads)
-        raise InputError(
-            f"linear columns need the rows on the driver, {needed >> 20:,} MB; expected linear=0, or more "
-            "driverMemoryInMB"
-        )
+        return Far(self._coded, vocabulary, settings, size, of_class, binary=binary).weigh()
 
 
 def check_for_graph(request: Request, needed: int) -> None:
