@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 KERNEL_TESTS := $(RUN)/python -m pytest -n 2 -m kernels
 QUICK_TESTS := tests/test_house.py tests/data tests/encoding tests/coloring tests/graph
-CHECKED := NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/checked-kernels
+CHECKED := NUMBA_BOUNDSCHECK=1
 
 MINUTES ?= 10
 
@@ -32,8 +32,8 @@ lint: $(VENV)/.ready-to-test
 	$(RUN)/lint-imports --no-cache
 
 # The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
-# Numba's cache knows nothing of the checks, so that run has a cache of its own.
 unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java bytecode
+	$(RUN)/chromatic warmup # once, and not by each of the two that test
 	$(RUN)/python -m pytest -n 2 --dist loadgroup
 	$(CHECKED) HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
 	NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=short $(KERNEL_TESTS)
@@ -70,7 +70,7 @@ lock: $(VENV)/.ready-to-test
 	sed -i 's/+cpu / /' requirements.lock # an index may call the same file by its plain version
 
 clean-kernels:
-	find src -name '*.nb[ci]' -delete
+	find src -name '*.kernel' -delete
 
 clean: clean-kernels
 	rm -rf $(VENV)

@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -17,6 +18,11 @@ settings.register_profile("quick", settings.get_profile("default"), max_examples
 settings.register_profile("long", settings.get_profile("default"), max_examples=5000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+CLUSTER = {
+    "spark.locality.wait": "0",  # an idle executor need not wait for rows of its own
+    "spark.sql.shuffle.partitions": "2",
+    "spark.task.maxFailures": "2",  # a task that fails starts a Python worker each time
+}
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -34,6 +40,31 @@ def java() -> None:
         pytest.skip("there is no Java on this machine")
     # Jobs of seconds do not repay what a JVM compiles for hours of work: a third of the time goes.
     os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.fixture(scope="session")
+def spark(java):
+    """One cluster for all tests: two executors of one core and 1 GB, in processes of their own.
+
+    It is that of the benchmark. A test that needs another one starts it in another process.
+    """
+    from chromatic.lab.benchmarks.spark import started
+
+    with started(CLUSTER) as session:
+        yield session
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """The tests of the cluster run in one process."""
+    for item in items:
+        if "java" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def pytest_collection_finish() -> None:
+    """What all modules hold need not be walked through whenever a test collects its garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,8 @@ from chromatic.spark import ChromaticEstimator
 
 X = [[f"user{i % 40}", f"page{i % 7}"] for i in range(600)]
 y = [float(i % 40 < 10) for i in range(600)]
-session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 schema = "number long, features array<string>, label double"
 frame = session.createDataFrame(list(zip(range(600), X, y)), schema).repartition(2)
 model = ChromaticEstimator(encoding="wilson", budget=16, orderCol="number").fit(frame)
@@ -133,7 +134,6 @@ def test_everything_takes_the_new_encoding(package, tmp_path):
     run(EVERYWHERE, package, tmp_path)
 
 
-@pytest.mark.xdist_group("spark")
 def test_spark_takes_the_new_encoding(java, package, tmp_path):
     run(ON_SPARK, package, tmp_path)
 

@@ -1,13 +1,12 @@
 """What a column means, and what became of the features of a row."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import chromatic
 from sklearn.linear_model import LogisticRegression
 
 from chromatic import ChromaticEncoder, load
@@ -215,8 +214,7 @@ def test_columns_of_a_matrix_are_explained_by_the_names_they_have():
 
 
 def inspect(path, *args):
-    command = [sys.executable, "-m", "chromatic.cli.main", "inspect", path, *args]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = chromatic("inspect", path, *args, text=True)
     return done.returncode, done.stdout, done.stderr
 
 

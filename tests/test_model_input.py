@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from cli.test_cli import chromatic
+from commands import chromatic
 from test_modelfile import change, facts_of
 
 from chromatic import ChromaticEncoder, FrequencyEncoder, HashingEncoder, load

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from cli.test_cli import chromatic
+from commands import chromatic, in_a_process
 from nine_fields import nine_fields
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -195,8 +195,8 @@ def test_a_table_in_a_pipe_makes_the_model_of_the_file_or_is_refused(tmp_path):
     (tmp_path / "x.csv").write_text(text)
     fit = ["fit", "--format", "csv", "--budget", 64, "-o"]
     assert chromatic(*fit, "file.chroma", "x.csv", cwd=tmp_path).returncode == 0
-    assert chromatic(*fit, "pipe.chroma", "-", cwd=tmp_path, stdin=text.encode()).returncode == 0
+    assert in_a_process(*fit, "pipe.chroma", "-", cwd=tmp_path, stdin=text.encode()).returncode == 0
     assert (tmp_path / "file.chroma").read_bytes() == (tmp_path / "pipe.chroma").read_bytes()
     call = [*fit, "no.chroma", "-", "--memory", "1G", "--cache", "cache"]
-    done = chromatic(*call, cwd=tmp_path, stdin=text.encode())
+    done = in_a_process(*call, cwd=tmp_path, stdin=text.encode())
     assert done.returncode == 2 and b"is a pipe, and what its columns of numbers are is told" in done.stderr

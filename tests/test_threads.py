@@ -79,7 +79,7 @@ def test_a_kernel_is_not_loaded_where_there_is_no_room_for_it(tmp_path):
     script = (
         "import resource, sys, numpy as np\n"
         "from chromatic.data.hashing import hash_bytes\n"
-        "from chromatic._numba import FOR_A_KERNEL\n"
+        "from chromatic._kernel import FOR_A_KERNEL\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, [used + FOR_A_KERNEL // 2] * 2)\n"
         "try:\n    hash_bytes(np.zeros(9, np.uint8))\n"

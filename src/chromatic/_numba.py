@@ -1,65 +1,49 @@
-"""How every kernel is compiled, and the few things that kernels of several modules share.
+"""How every kernel is marked, and the few things that kernels of several modules share.
 
-Numba's cache on disk does not see an edit of a callee in another file. So a kernel stands beside the
-kernels that it calls, and only what will not change again is here: after an edit of this module,
-delete the caches (`make clean-kernels`).
-
-A kernel takes arrays and scalars, holds no Python object and releases the interpreter's lock.
-With the JIT off (`NUMBA_DISABLE_JIT=1`: coverage, debugging) the intrinsics become plain Python.
+A kernel takes arrays and scalars, holds no Python object and releases the interpreter's lock. Numba
+compiles it on its first call, and its machine code is kept on disk (`chromatic._kernel_cache`).
+With the JIT off (`NUMBA_DISABLE_JIT=1`: coverage, debugging) kernels and intrinsics are plain Python.
 """
 
 from __future__ import annotations
 
-import contextlib
+import math
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import config, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
-from chromatic._kernel_cache import KernelCache
-from chromatic._room import check_room
+from chromatic._kernel import Kernel, intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-JIT_IS_OFF: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
-
-# Kernels allocate nothing. Without Numba's run-time for memory, passing an array to a helper costs
-# no atomic count of references, which would cost more than most helpers do.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-
-FOR_A_KERNEL = 32 << 20  # bytes; where LLVM finds no memory for a kernel, it ends the process
+JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def kernel(function: Function) -> Function:
     """Compile on first call; keep the machine code on disk where a place for it can be written."""
-    compiled = _compile(function)
-    if not JIT_IS_OFF:
-        with contextlib.suppress(RuntimeError):  # no place for a cache: compile in every process
-            compiled._cache = KernelCache(function)  # type: ignore[attr-defined]
-    return compiled
+    return _marked(function, inline=False)
 
 
 def inlined(function: Function) -> Function:
     """A short helper that becomes part of each kernel that calls it."""
-    return _compile(function, inline="always")
+    return _marked(function, inline=True)
 
 
-def _compile(function: Function, **options: Any) -> Function:
+def specialized(kernel: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """Return a kernel for arguments of the types that these have: it takes no others, and does not look.
+
+    Looking costs some microseconds a call, which matters to kernels of single rows. Tuples are not taken.
+    """
+    return kernel.for_types_of(*args) if isinstance(kernel, Kernel) else kernel
+
+
+def _marked(function: Function, *, inline: bool) -> Function:
     if JIT_IS_OFF:  # machine integers wrap around in silence
         return np.errstate(over="ignore")(function)
-    compiled: Any = njit(**_OPTIONS, **options)(function)
-    load = compiled.compile  # of Numba, which calls it for each kind of arguments that comes first
-
-    def load_with_room(signature: Any) -> Any:
-        check_room(FOR_A_KERNEL)
-        return load(signature)
-
-    compiled.compile = load_with_room
-    return compiled  # type: ignore[no-any-return]
+    return cast(Function, Kernel(function, inline=inline))
 
 
 def mix_words(z: Any) -> Any:
@@ -134,87 +118,40 @@ def _sift(array, start, root, size):  # type: ignore[no-untyped-def]
     array[start + root] = x
 
 
-if JIT_IS_OFF:
+# Intrinsics: where kernels are compiled, `chromatic._intrinsics` takes the place of these.
 
-    def load64(data: Any, at: Any) -> Any:
-        return data[int(at) : int(at) + 8].view(np.uint64)[0]
 
-    def store64(data: Any, at: Any, word: Any) -> None:
-        data[int(at) : int(at) + 8] = np.array([word], np.uint64).view(np.uint8)
+@intrinsic
+def load64(data: Any, at: Any) -> Any:
+    """Return the eight bytes data[at:at+8] as a little-endian uint64, aligned or not."""
+    return data[int(at) : int(at) + 8].view(np.uint64)[0]
 
-    def prefetch(data: Any, at: Any) -> None:
-        pass
 
-    def count_ones(word: Any) -> Any:
-        return np.uint64(int(word).bit_count())
+@intrinsic
+def store64(data: Any, at: Any, word: Any) -> None:
+    """Put a uint64 into the eight bytes data[at:at+8], little-endian."""
+    data[int(at) : int(at) + 8] = np.array([word], np.uint64).view(np.uint8)
 
-    def trailing_zeros(word: Any) -> Any:
-        word = int(word)
-        return np.uint64((word & -word).bit_length() - 1 if word else 64)
 
-else:
+@intrinsic
+def prefetch(data: Any, at: Any) -> None:
+    """Ask the cache for data[at], which a later step will read; the index is never checked."""
 
-    @intrinsic
-    def load64(typingctx: Any, data: Any, at: Any) -> Any:
-        """The eight bytes data[at:at+8] as a little-endian uint64, aligned or not; unchecked."""
-        signature = types.uint64(data, types.int64)
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], args)
-            word = context.get_value_type(types.uint64)
-            return builder.load(builder.bitcast(pointer, word.as_pointer()), align=1)
+@intrinsic
+def count_ones(word: Any) -> Any:
+    """Return the number of one bits of a uint64."""
+    return np.uint64(int(word).bit_count())
 
-        return signature, generate
 
-    @intrinsic
-    def store64(typingctx: Any, data: Any, at: Any, word: Any) -> Any:
-        """Put a uint64 into the eight bytes data[at:at+8], little-endian; unchecked."""
-        signature = types.void(data, types.int64, types.uint64)
+@intrinsic
+def trailing_zeros(word: Any) -> Any:
+    """Return the number of zero bits below the lowest one bit of a uint64; 64 for 0."""
+    word = int(word)
+    return np.uint64((word & -word).bit_length() - 1 if word else 64)
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = _address(context, builder, signature.args[0], args)
-            word = context.get_value_type(types.uint64)
-            builder.store(args[2], builder.bitcast(pointer, word.as_pointer()), align=1)
-            return context.get_dummy_value()
 
-        return signature, generate
-
-    @intrinsic
-    def prefetch(typingctx: Any, data: Any, at: Any) -> Any:
-        """Ask the cache for data[at], which a later step will read; the index is never checked."""
-        signature = types.void(data, types.int64)
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            from llvmlite import ir
-
-            pointer = _address(context, builder, signature.args[0], args)
-            i32, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [bytes_, i32, i32, i32])
-            call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            read, keep, is_data = i32(0), i32(3), i32(1)
-            builder.call(call, [builder.bitcast(pointer, bytes_), read, keep, is_data])
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    @intrinsic
-    def count_ones(typingctx: Any, word: Any) -> Any:
-        """The number of one bits of a uint64."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.ctpop(args[0])
-
-        return types.uint64(types.uint64), generate
-
-    @intrinsic
-    def trailing_zeros(typingctx: Any, word: Any) -> Any:
-        """The number of zero bits below the lowest one bit of a uint64; 64 for 0."""
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.cttz(args[0], cgutils.false_bit)
-
-        return types.uint64(types.uint64), generate
-
-    def _address(context: Any, builder: Any, kind: Any, args: Any) -> Any:
-        array = context.make_array(kind)(context, builder, args[0])
-        return builder.gep(array.data, [args[1]])
+@intrinsic
+def log_gamma(x: Any) -> Any:
+    """Return the logarithm of the gamma function."""
+    return math.lgamma(x)

@@ -170,7 +170,7 @@ def write_training_rows(
     if merge:
         _write_merged(fitted, target, thread_count(threads))
     else:
-        write_columns(fitted.to_train_on(), *target, thread_count(threads))
+        write_columns(fitted.rows(), fitted.encode_to_train_on, *target, thread_count(threads))
 
 
 def _write_merged(fitted: Fitted, target: Target, threads: int) -> None:

@@ -50,6 +50,8 @@ def save(model: Model, path: str | os.PathLike[str], *, names: bool = True) -> N
         "classes": None if model.classes is None else list(model.classes),
         "encoding": {"kind": encoding.name, "sums": encoding.sums, "linear": None, **encoding.facts()},
     }
+    if coloring.sampled_rows is not None:
+        facts["coloring"]["sampled_rows"] = coloring.sampled_rows
     if encoding.linear is not None:
         facts["encoding"]["linear"] = encoding.linear.facts()
         arrays |= encoding.linear.arrays()
@@ -318,6 +320,7 @@ def _coloring(told: dict[str, Any], arrays: CheckedArrays, vocabulary: Vocabular
     n_colors, strategy = whole(told["n_colors"], "n_colors", high=2 * MOST_COLORS + 1), told["strategy"]
     must(strategy in (*STRATEGIES, "fields"), "the strategy is unknown")
     within(colors, 0, n_colors, "colors")
+    sampled = told.get("sampled_rows")
     return Coloring(
         colors=colors,
         n_colors=n_colors,
@@ -329,4 +332,5 @@ def _coloring(told: dict[str, Any], arrays: CheckedArrays, vocabulary: Vocabular
         lower_bound=whole(told["lower_bound"], "the lower bound"),
         vocabulary=vocabulary.fingerprint,
         forbidden=np.zeros(len(colors), np.int32),
+        sampled_rows=None if sampled is None else whole(sampled, "the rows that were colored"),
     )

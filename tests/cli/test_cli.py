@@ -5,14 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from commands import PATIENCE, chromatic, in_a_process
 
-PATIENCE = 900  # seconds, on a machine that is busy
 TEXT = b"1 red round\n0 red\n0 long\n1 round green\n"
-
-
-def chromatic(*args, stdin=None, **options):
-    command = [sys.executable, "-m", "chromatic.cli.main", *map(str, args)]
-    return subprocess.run(command, input=stdin, capture_output=True, timeout=PATIENCE, **options)
 
 
 @pytest.fixture
@@ -117,8 +112,8 @@ def test_graph_within_a_limit_of_memory_tells_the_same(clicks):
     memory = ["--memory", "1G", "--cache", "cache"]
     for coloring in ("first-fit", "uniform"):
         plain, within = (
-            chromatic(*args, "--coloring", coloring, "--export", f"{name}.csv", "--json", *more, cwd=clicks)
-            for name, more in (("plain", []), ("within", memory))
+            run(*args, "--coloring", coloring, "--export", f"{name}.csv", "--json", *more, cwd=clicks)
+            for name, more, run in (("plain", [], chromatic), ("within", memory, in_a_process))
         )
         told = [json.loads(done.stdout) for done in (plain, within)]
         for each in told:
@@ -139,7 +134,7 @@ def test_fit_chooses_k_and_fits_graphs_from_a_stream(clicks):
     k = words.split(",")[0]
     chromatic(*fit, "-o", "plain.chroma", "--min-edge-count", k, cwd=clicks)
     memory = ["--min-edge-count", k, "--memory", "1G", "--cache", "cache"]
-    within = chromatic(*fit, "-o", "within.chroma", *memory, cwd=clicks)
+    within = in_a_process(*fit, "-o", "within.chroma", *memory, cwd=clicks)
     assert int(k) > 1 and b"MB of filters let pass" in within.stderr
     assert (clicks / "within.chroma").read_bytes() == (clicks / "plain.chroma").read_bytes()
     told = [
@@ -278,7 +273,7 @@ def test_convert_goes_from_any_format_to_any(fruit, tmp_path):
 
 
 def test_pipes_work_at_both_ends():
-    done = chromatic(*["convert", "-", "-o", "-", "--to", "vw"], stdin=gzip.compress(TEXT))
+    done = in_a_process(*["convert", "-", "-o", "-", "--to", "vw"], stdin=gzip.compress(TEXT))
     assert done.stdout.splitlines()[0] == b"1 | red round"
     assert done.stderr == b"", "a progress bar on a pipe"
 
@@ -286,7 +281,7 @@ def test_pipes_work_at_both_ends():
 @pytest.mark.parametrize(
     ("args", "stdin", "message"),
     [
-        (["describe", "nowhere.svm"], None, "chromatic: nowhere.svm: no such file; check the path"),
+        (["describe", "nowhere.svm"], b"", "chromatic: nowhere.svm: no such file; check the path"),
         (["describe", "-"], b"1 1:1\nx 1:1\n", "chromatic: -, line 2: found 'x'; expected a finite number"),
         (["describe", "-"], b"", "chromatic: -: is empty; expected at least one row"),
         (
@@ -382,7 +377,7 @@ def test_npm_has_the_figures_of_the_paper_s_program(npm):
 
 
 def test_the_demo_compares_and_writes_a_report(tmp_path):
-    done = chromatic("demo", "--out", tmp_path / "demo")
+    done = in_a_process("demo", "--out", tmp_path / "demo")
     text = done.stdout.decode()
     assert done.returncode == 0, done.stderr
     losses = [float(line.split()[-3]) for line in text.splitlines() if line.startswith("chromatic  ")]

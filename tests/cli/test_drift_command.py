@@ -2,16 +2,14 @@
 
 import gzip
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import chromatic, in_a_process
 
 
-def run(folder, command, **options):
-    program = [sys.executable, "-m", "chromatic.cli.main", *command.split()]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=900, **options)
+def run(folder, command):
+    return chromatic(*command.split(), cwd=folder, text=True)
 
 
 def lines(n, seed, first=0.1):
@@ -74,7 +72,9 @@ def test_the_same_rows_give_the_same_bytes_from_a_file_and_a_pipe(folder):
     once = run(folder, command.format("alike.svm", 1)).stdout
     assert json.loads(once)["rows"] == 2000
     assert run(folder, command.format("alike.svm", 3)).stdout == once
-    assert run(folder, command.format("-", 2), input="".join(lines(2000, 1))).stdout == once
+    rows = "".join(lines(2000, 1))
+    piped = in_a_process(*command.format("-", 2).split(), stdin=rows, cwd=folder, text=True)
+    assert piped.stdout == once
 
 
 def test_a_page_is_written_beside_the_tables_or_instead_of_them(folder):

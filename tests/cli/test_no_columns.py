@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_cli import chromatic
+from commands import chromatic, in_a_process
 
 WARNING = (
     "chromatic: none of 90 sparse features makes a column, as none tells more of the label than a column "
@@ -39,7 +39,7 @@ def test_rows_without_columns_are_written_and_read(noise, format):
 @pytest.mark.parametrize("memory", [[], ["--memory", "1G"]])
 def test_encode_warns_once(noise, tmp_path, memory):
     args = ["encode", "train.tokens", "--test", "test.tokens", "-o", tmp_path / "out", "--linear", 0]
-    done = chromatic(*args, *memory, cwd=noise)
+    done = (in_a_process if memory else chromatic)(*args, *memory, cwd=noise)
     assert (done.returncode, done.stderr.decode()) == (0, WARNING)
     assert len((tmp_path / "out" / "train.svm").read_text().splitlines()) == 720
 
@@ -57,6 +57,6 @@ def test_a_report_and_inspect_show_a_model_without_columns(noise):
 @pytest.mark.parametrize("learner", ["lr", "lightgbm"])
 def test_evaluate_says_which_learners_need_columns(noise, learner):
     pytest.importorskip("sklearn" if learner == "lr" else learner)
-    done = chromatic(*EVALUATE, "--learner", learner, cwd=noise)
+    done = in_a_process(*EVALUATE, "--learner", learner, cwd=noise)
     assert (done.returncode, done.stderr.decode()) == (1, WARNING)
     assert f"there are no columns, and {learner} needs one; take another encoder, or vw" in str(done.stdout)

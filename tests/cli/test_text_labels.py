@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import PATIENCE, chromatic
 
 from chromatic import ChromaticEncoder, load
 from chromatic.cli.main import app
@@ -16,7 +17,6 @@ from chromatic.errors import InputError
 pytestmark = pytest.mark.filterwarnings("ignore::chromatic.errors.InputWarning")
 
 KITCHENS = ["french", "greek", "indian", "italian", "thai"]
-PATIENCE = 900  # seconds, on a machine that is busy
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +76,7 @@ def test_text_labels_give_the_model_of_python(table, tmp_path, within_memory, na
 def test_the_classes_are_told(table, tmp_path):
     path, *_ = written(table, tmp_path, "train.csv", "kitchen")
     words = ["fit", path, "-o", tmp_path / "m.chroma", "--label", "kitchen", "--linear", "0"]
-    program = [sys.executable, "-m", "chromatic.cli.main", *map(str, words)]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE)
+    done = chromatic(*words, text=True)
     numbered = "labels: 0 is french, 1 is greek, 2 is indian, 3 is italian, 4 is thai"
     assert done.returncode == 0 and done.stderr.count("\n") == 1 and numbered in done.stderr
     for command in (["inspect", tmp_path / "m.chroma"], ["describe", path, "--label", "kitchen"]):

@@ -1,22 +1,14 @@
-"""`chromatic tune` in processes of its own: the table, the model, and what is wrong with a call."""
+"""`chromatic tune` as a command: the table, the model, and what is wrong with a call."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from clicks import make_clicks
+from commands import chromatic, in_a_process
 
 from chromatic.cli.main import app
-
-PATIENCE = 900  # seconds, on a machine that is busy
-
-
-def chromatic(*args, **options):
-    command = [sys.executable, "-m", "chromatic.cli.main", *map(str, args)]
-    return subprocess.run(command, capture_output=True, timeout=PATIENCE, **options)
 
 
 def write(path, X, y):
@@ -76,8 +68,7 @@ def test_the_choice_is_the_same_for_any_number_of_threads(folder, validation):
 
 def test_rows_come_from_a_pipe_and_labels_from_a_column(folder):
     call = ["tune", "-", "--format", "csv", "--label", "label", "-o", "piped.chroma", "--json"]
-    with open(folder / "table.csv", "rb") as rows:
-        done = chromatic(*call, stdin=rows, cwd=folder)
+    done = in_a_process(*call, stdin=(folder / "table.csv").read_bytes(), cwd=folder)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["rows"] == 72

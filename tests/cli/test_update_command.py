@@ -1,21 +1,20 @@
 """`chromatic update`, `chromatic merge` and `fit --like`, as people type them."""
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from clicks import make_clicks
+from commands import chromatic as run
+from commands import in_a_process
 
 from chromatic import load
 
 KEPT = "--budget 24 --keep-statistics"
 
 
-def chromatic(call, code=0, said=None):
-    command = [sys.executable, "-m", "chromatic.cli.main", *call.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+def chromatic(call, code=0, said=None, run=run):
+    done = run(*call.split(), text=True)
     assert done.returncode == code, done.stderr
     if said is not None:
         assert said in done.stderr and done.stderr.count("\n") == 1
@@ -55,7 +54,7 @@ def test_a_model_may_be_updated_in_its_place_and_features_that_are_gone_go(days,
     model = tmp_path / "model.chroma"
     model.write_bytes((days / "0.chroma").read_bytes())
     rows = days / "1.tokens"
-    chromatic(f"update {model} {rows} -o {model} --drop-after 1")
+    chromatic(f"update {model} {rows} -o {model} --drop-after 1", run=in_a_process)
     features = {token for line in rows.read_text().splitlines() for token in line.split()[1:]}
     vocabulary = load(model).encoding_.vocabulary
     assert {vocabulary.text(code) for code in range(len(vocabulary))} == features
@@ -66,7 +65,7 @@ def test_models_fitted_alike_are_merged(days, tmp_path):
     for day in (1, 2):
         chromatic(f"fit {days}/{day}.tokens --like {like} -o {tmp_path}/{day}.chroma")
     both, at_once = tmp_path / "both.chroma", tmp_path / "at_once.chroma"
-    chromatic(f"merge {tmp_path}/1.chroma {tmp_path}/2.chroma -o {both}")
+    chromatic(f"merge {tmp_path}/1.chroma {tmp_path}/2.chroma -o {both}", run=in_a_process)
     chromatic(f"fit {days}/1.tokens {days}/2.tokens --like {like} -o {at_once}")
     mine, theirs = (load(path).encoding_ for path in (both, at_once))
     assert np.array_equal(mine.columns, theirs.columns) and np.array_equal(mine.measure, theirs.measure)

@@ -4,13 +4,17 @@ import io
 
 import numpy as np
 
+from chromatic.data.interning import Gathering
 from chromatic.data.source import chunks_of_lines
 from chromatic.data.text import TextReader
 
 
-def batches_of_text(text, format="svmlight", size=1 << 20, threads=1, **options):
+def batches_of_text(text, format="svmlight", size=1 << 20, threads=1, *, gathered=False, **options):
     file = io.BufferedReader(io.BytesIO(text))
-    return list(TextReader(format, **options).batches(chunks_of_lines("here", file, size), threads))
+    gathering = Gathering() if gathered else None
+    reader = TextReader(format, **options, gathering=gathering)
+    batches = list(reader.batches(chunks_of_lines("here", file, size), threads))
+    return batches if gathering is None else gathering.gathered(batches)
 
 
 def text_of(rows):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chromatic.data import Batch, Reader, cells, needed, tables, values
-from chromatic.data.batch import intern
 from chromatic.data.blocks import Blocks
 from chromatic.data.cached import parse
+from chromatic.data.interning import intern
 from chromatic.data.limit import Limit, MemoryLimit, limited, parse_size
 from chromatic.data.names import Names
 from chromatic.data.stored import read_stored

@@ -27,6 +27,7 @@ def rows(names):
 
 
 any_rows = rows(INTEGERS) | rows(WIDE) | rows(STRINGS)
+CHUNKS = st.sampled_from([(64, True), (64, False), (1 << 20, False)])  # their size; gathered or not
 thresholds = st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0, 2.0])
 
 
@@ -42,9 +43,15 @@ def assert_coded_as_naive(data, rows, sparse, dense):
     assert data.labels.tolist() == [label for label, _ in rows]
 
 
-@given(any_rows, any_rows, thresholds, st.integers(1, 3), st.sampled_from([64, 1 << 20]))
-def test_data_is_coded_as_by_the_naive_vocabulary(train, test, threshold, min_count, size):
-    batches = batches_of_text(text_of(train), size=size)
+@given(
+    any_rows,
+    any_rows,
+    thresholds,
+    st.integers(1, 3),
+    CHUNKS,
+)
+def test_data_is_coded_as_by_the_naive_vocabulary(train, test, threshold, min_count, how):
+    batches = batches_of_text(text_of(train), size=how[0], gathered=how[1])
     vocabulary, data = learn(batches, dense_threshold=threshold, min_count=min_count, threads=2)
     assert batches == []
     sparse, dense, dropped = naive.vocabulary(train, threshold, min_count)
@@ -61,10 +68,9 @@ def test_data_is_coded_as_by_the_naive_vocabulary(train, test, threshold, min_co
 def test_threads_and_chunks_change_nothing(train, threshold):
     text = text_of(train)
     expected_vocabulary, expected = learn(batches_of_text(text), dense_threshold=threshold)
-    for size, threads in ((64, 1), (64, 3), (200, 2)):
-        vocabulary, data = learn(
-            batches_of_text(text, size=size), dense_threshold=threshold, threads=threads
-        )
+    for size, threads, gathered in ((64, 1, False), (64, 3, False), (200, 2, True), (64, 3, True)):
+        batches = batches_of_text(text, size=size, threads=threads, gathered=gathered)
+        vocabulary, data = learn(batches, dense_threshold=threshold, threads=threads)
         assert_same_vocabulary(vocabulary, expected_vocabulary)
         assert_same_rows(data, expected)
 

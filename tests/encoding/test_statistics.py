@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
-from chromatic.encoding.statistics import LOWER_HALF, Extent, LabelCounts, LabelMoments, smoothing_of
+from chromatic.data.transpose import transpose
+from chromatic.encoding.smoothing import smoothing_of
+from chromatic.encoding.statistics import LOWER_HALF, Extent, LabelCounts, LabelMoments
 from chromatic.fitting.folds import estimating_half, folds_of, row_hashes, row_sums
 
 lists = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=20)
@@ -18,15 +20,20 @@ def read(rows):
 
 
 @pytest.mark.kernels
+@pytest.mark.parametrize("threads", [0, 1, 2], ids=["by row", "transposed", "on two threads"])
 @given(lists, st.data())
-def test_labels_are_counted_by_feature_and_fold(lists, data):
+def test_labels_are_counted_by_feature_and_fold(threads, lists, data):
     rows, sets = read(lists)
     positive = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
     fold = data.draw(st.lists(st.integers(-1, 2), min_size=len(sets), max_size=len(sets)))
     colors = np.arange(rows.n_features, dtype=np.int32) % 2  # features of a row share colors
     n_several = int(np.sum(np.bincount(rows.codes, minlength=rows.n_features) > 1))
     counted = LabelCounts.zeros(Extent(rows.n_features, 3, n_several, 2))
-    counted.add(rows, np.array(positive, np.float64), np.array(fold, np.int32), colors)
+    of_rows = np.array(positive, np.float64), np.array(fold, np.int32), colors
+    if threads:
+        assert counted.add_transposed(rows, transpose(rows), of_rows, threads)
+    else:
+        counted.add(rows, *of_rows)
     counts, positives = naive.label_counts(sets, positive, fold, colors.tolist(), n_colors=2, n_folds=3)
     by_fold = np.concatenate((counted.several, counted.of_colors, counted.whole[None]))
     after = range(rows.n_features, rows.n_features + 3)

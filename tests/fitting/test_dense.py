@@ -1,13 +1,12 @@
 """Dense features never make a fit fail: what the budget has no room for is binned, or left out."""
 
 import json
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import chromatic
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import dense as naive
@@ -21,7 +20,6 @@ from chromatic.errors import InputError, InputWarning
 from chromatic.learn.encoders import encode_pair
 from chromatic.learn.splits import Split
 
-PATIENCE = 900  # seconds, on a machine that is busy
 N = 1200
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.integers(0, 2, N)
@@ -150,10 +148,9 @@ def test_on_disk_the_model_is_the_same(tmp_path, within_memory, kind):
     assert len(files[0][0][0]) == 10
 
 
-def chromatic(*arguments):
+def printed(*arguments):
     """Run a command; return what it printed."""
-    command = [sys.executable, "-m", "chromatic.cli.main", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = chromatic(*arguments, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -161,10 +158,10 @@ def chromatic(*arguments):
 def test_the_command_line_says_in_a_line_what_is_left_out(tmp_path):
     train, model, out = (str(tmp_path / name) for name in ("t.csv", "m.chroma", "out.svm"))
     TABLE.assign(label=LABELS).to_csv(train, index=False)
-    told = chromatic("fit", train, "-o", model, "--budget=10")
+    told = printed("fit", train, "-o", model, "--budget=10")
     assert told.count("30 of 40 dense columns are left out, as the budget is 10") == 1
-    assert chromatic("transform", model, train, "-o", out) == ""
-    assert json.loads(chromatic("inspect", model, "--json"))["unused_dense_features"] == 30
+    assert printed("transform", model, train, "-o", out) == ""
+    assert json.loads(printed("inspect", model, "--json"))["unused_dense_features"] == 30
     lines = (tmp_path / "out.svm").read_text().splitlines()
     assert len(lines) == N and all(len(line.split()) == 11 for line in lines)
 

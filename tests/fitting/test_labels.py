@@ -11,7 +11,8 @@ from chromatic import ChromaticEncoder, load
 from chromatic.coloring import Request, color
 from chromatic.data import Reader
 from chromatic.encoding.codebook import columns_of, cut, means_by_fold, rated_moments, smoothed_means
-from chromatic.encoding.statistics import Extent, LabelMoments, smoothing_of_means
+from chromatic.encoding.smoothing import smoothing_of_means
+from chromatic.encoding.statistics import Extent, LabelMoments
 from chromatic.errors import InputError, InputWarning
 
 N_FEATURES = 800

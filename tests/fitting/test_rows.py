@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from chromatic import ChromaticEncoder
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
-from chromatic.encoding.statistics import Extent, LabelMoments, smoothing_of
+from chromatic.encoding.smoothing import smoothing_of
+from chromatic.encoding.statistics import Extent, LabelMoments
 from chromatic.errors import InputError
 from chromatic.fitting import weights as solver
 from chromatic.fitting.folds import consecutive_folds, folds_of_groups, row_sums

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chromatic._lanes import LANES
 from chromatic.data import Reader
 from chromatic.data.hashing import mix_integers
 from chromatic.fitting import descent
 from chromatic.fitting import weights as solver
 from chromatic.fitting.folds import row_sums
-from chromatic.fitting.weights import Dense, Weighing, weigh
+from chromatic.fitting.solving import Found, Four, Lane
+from chromatic.fitting.weights import Dense, Level, Weighing, weigh
 
 
 def weighing(lists, labels, *, dense=0, fold=None, binary=True):
@@ -50,44 +52,57 @@ def test_an_order_is_the_shuffle_of_its_seed(items, seed):
 def test_features_of_one_row_stand_at_its_end(sets, n_several):
     indptr = np.cumsum([0, *map(len, sets)])
     codes = np.array([code for row in sets for code in sorted(row)], np.uint32)
-    ends = np.empty(len(sets), np.int64)
-    descent.several_until((indptr, codes), n_several, ends)
-    assert (ends - indptr[:-1]).tolist() == naive.several(sets, n_several)
+    heads = np.empty(len(sets), descent.HEAD)
+    descent.place((indptr, codes), n_several, heads)
+    assert heads["start"].tolist() == indptr[:-1].tolist()
+    assert heads["several"].tolist() == naive.several(sets, n_several)
+    assert (heads["several"] + heads["own"]).tolist() == [len(row) for row in sets]
 
 
 @pytest.mark.kernels
 @given(
     st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=2, max_size=12),
-    st.sampled_from([0.03, 1.0, 10.0]),
+    st.lists(st.sampled_from([0.03, 1.0, 10.0]), min_size=1, max_size=4),
     st.booleans(),
     st.integers(0, 2),
     st.data(),
 )
-def test_an_epoch_is_that_of_the_naive_twin(lists, strength, binary, n_dense, data):
+def test_an_epoch_is_that_of_the_naive_twin(lists, strengths, binary, n_dense, data):
+    """Model k learns from all rows but those of fold k, of which it tells its loss."""
     values = [0.0, 1.0] if binary else [-1.5, 0.0, 4.0]
     n = len(lists)
     labels = data.draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))
-    importance = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n))
-    task = weighing(lists, labels, dense=n_dense, binary=binary)
-    of_rows = np.array(importance or [])
+    weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=n, max_size=n))
+    fold = np.arange(n) % 6 - 1
+    task = weighing(lists, labels, dense=n_dense, binary=binary, fold=fold)
+    task = replace(task, importance=None if weights is None else np.array(weights))
+    (center, unit), folds = task.scale, np.arange(5)
+    lanes = [Lane(c, 0.3, 1.0, folds != k, folds == k) for k, c in enumerate(strengths)]
+    four = Four(lanes, (n, task.n_several, n_dense), binary=binary)
     sets = [set(codes.tolist()) for codes in np.split(task.rows.codes, task.rows.indptr[1:-1])]
     seen = ((task.rows.dense - task.dense.centers) * task.dense.factors).tolist()
-    orders = task.orders(np.arange(n) % 3 != 2)
-    solution = solver._nothing(task)
+    labels = labels if binary else ((np.array(labels) - center) / unit).tolist()
     keys = [*range(task.rows.n_features), *(("dense", d) for d in range(n_dense)), None]
-    duals, weights = [0.0] * n, dict.fromkeys(keys, 0.0)
-    descend = descent.descend if binary else descent.descend_squares
-    for _ in range(3):
-        order = next(orders)
-        off = descend(task.csr, (task.labels, order, of_rows), (0.3, strength), solution)
-        solved = duals, weights
-        options = {"offset": 0.3, "strength": strength, "binary": binary, "importance": importance}
-        expected = naive.descend(sets, seen, labels, order.tolist(), solved, **options)
-        assert off == pytest.approx(expected, rel=1e-3, abs=1e-3)
-    found = [*task.all_weights(solution).tolist(), *solution.dense.tolist()]
-    np.testing.assert_allclose(
-        found, [weights[key] for key in keys], rtol=1e-3, atol=1e-3 * max(1.0, strength)
-    )
+    solved = [([0.0] * n, dict.fromkeys(keys, 0.0)) for _ in lanes]
+    for epoch in range(3):
+        visit = next(task.packed.visits(epoch))
+        four.begin(1.0)
+        four.visit(visit)
+        four.end()
+        for k, strength in enumerate(strengths):
+            learns, tells = set(np.flatnonzero(fold != k)), set(np.flatnonzero(fold == k))
+            options = {"learns": learns, "tells": tells, "told": (0.3, strength, binary, weights)}
+            expected = naive.descend(sets, seen, labels, visit.order.tolist(), solved[k], **options)
+            told = four.sums[: 2 if binary else 3, k]
+            assert told == pytest.approx(expected[: len(told)], rel=2e-3, abs=2e-3)
+    for k, strength in enumerate(strengths):
+        found = Found(four.weights[k::LANES], four.of_dense[k::LANES])
+        level = Level(strength, 0.0, [found], four.duals[k::LANES])
+        without = replace(task, fold=np.where(fold == k, -1, fold))
+        of_features = without.all_weights(level) / without.scale[1]
+        of_features = [*of_features.tolist(), *found.of_dense.tolist()]
+        expected = [solved[k][1][key] for key in keys]
+        np.testing.assert_allclose(of_features, expected, rtol=2e-3, atol=2e-3 * max(1.0, strength))
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -119,6 +134,7 @@ def test_weights_are_those_of_scikit_learn(one_penalty, binary):
 @pytest.fixture
 def one_penalty(monkeypatch):
     monkeypatch.setattr(solver, "STRENGTHS", (0.1,))
+    monkeypatch.setattr(solver, "MOST_STRENGTH", 0.1)
 
 
 def test_the_order_of_rows_changes_nothing():

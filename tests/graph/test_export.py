@@ -1,11 +1,10 @@
 """The co-occurrence graph as a file."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import chromatic
 from scipy.sparse import load_npz
 
 from chromatic.data import Reader
@@ -68,7 +67,7 @@ def test_what_cannot_be_written_is_refused(data, tmp_path):
 def test_the_command_exports(tmp_path):
     (tmp_path / "rows.tokens").write_text("".join(f"1 {' '.join(row)}\n" for row in LISTS))
     asked = ["--dense-threshold", "2", "--min-edge-count", "2", "--export", "edges.csv", "--json"]
-    command = [sys.executable, "-m", "chromatic.cli.main", "graph", "rows.tokens", *asked]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=900, check=True)
+    done = chromatic("graph", "rows.tokens", *asked, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["exported_edges"] == 1
     assert (tmp_path / "edges.csv").read_text() == "feature,other,rows\na,b,4\n"

@@ -1,13 +1,12 @@
 """Every figure that `chromatic graph` shows, beside its definition in obvious Python."""
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 
 import naive
 import numpy as np
 import pytest
+from commands import chromatic
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import appendix
@@ -109,9 +108,9 @@ def test_the_command_shows_no_figure_without_a_definition(tmp_path):
         lines = ["1 " + " ".join(f"{v}:1" for v in row) for row in rows]
         (tmp_path / f"{name}.svm").write_text("\n".join(lines))
     asked = "--coloring uniform --min-edge-count 2 --max-k 3 --delta 0.3 --pairs 4 --compare --json"
-    command = [sys.executable, "-m", "chromatic.cli.main", "graph", "train.svm", "--test", "test.svm"]
-    command += ["--dense-threshold", "2", *asked.split()]
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, timeout=300, check=True)
+    command = ["graph", "train.svm", "--test", "test.svm", "--dense-threshold", "2", *asked.split()]
+    done = chromatic(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     data, rows = read(lists)
     n_features, code = data.rows.n_features, {}

@@ -118,3 +118,18 @@ def extend(rows, colors, masses, n_colors):
         colors.append(choice)
         mass[choice] += sum(v in row for row in rows)
     return colors, forced, conflicts
+
+
+def color_sample(rows, counts, palette):
+    """Balanced colors by the rows of a sample; a feature that it lacks takes the lightest color."""
+    has = sorted(set().union(*rows))
+    compact = [{has.index(v) for v in row} for row in rows]
+    of_sample, n_colors, forced, conflicts = greedy(compact, len(has), "balanced", palette)
+    colors, mass = dict(zip(has, of_sample, strict=True)), Counter()
+    for v, color in colors.items():
+        mass[color] += counts[v]
+    for v in range(len(counts)):
+        if v not in colors:
+            colors[v] = min(range(max(n_colors, 1)), key=lambda c: (mass[c], c))
+            mass[colors[v]] += counts[v]
+    return [colors[v] for v in range(len(counts))], max(n_colors, 1), forced, conflicts

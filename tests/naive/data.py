@@ -57,3 +57,14 @@ def placed_names(names, places, n_places):
         if place < n_places and first[place] is None:
             first[place] = name
     return first
+
+
+def numbered(strings):
+    """The number of each string in the order in which they first come, and the distinct ones."""
+    numbers = {}
+    return [numbers.setdefault(string, len(numbers)) for string in strings], list(numbers)
+
+
+def distinct_features(rows):
+    """Each row with every feature once, where it first stood."""
+    return [list(dict.fromkeys(row)) for row in rows]

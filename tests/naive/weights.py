@@ -27,21 +27,28 @@ def how_far(z, margin, strength):
     return min(strength, abs(margin + math.log(z / (strength - z))) * z * (strength - z) / strength)
 
 
-def descend(rows, dense, labels, order, solution, *, offset, strength, binary, importance=None):
+def descend(rows, dense, labels, order, solution, *, learns, tells, told):
     """One epoch; `weights` are those of features by number, of dense columns by ("dense", d), and None's.
 
-    Returns by how much the dual variables were off before their steps, over C.
+    It learns from some rows, and tells its loss of some. Returns by how much the dual variables were off
+    before their steps, over C, that loss, and the dual variables without their signs.
     """
+    offset, whole, binary, importance = told
     duals, weights = solution
-    off, whole = 0.0, strength
+    off, lost, size = 0.0, 0.0, 0.0
     for i in order:
         weight = 1.0 if importance is None else importance[i]
         strength = whole * weight
         xs = dict.fromkeys(rows[i], 1.0) | {("dense", d): x for d, x in enumerate(dense[i])} | {None: 1.0}
         margin = offset + sum(x * weights[v] for v, x in xs.items())
         length = sum(x * x for x in xs.values())
+        sign = 1.0 if labels[i] == 1 else -1.0
+        if i in tells:
+            loss = math.log1p(math.exp(-sign * margin)) if binary else (labels[i] - margin) ** 2
+            lost += weight * loss
+        if i not in learns:
+            continue
         if binary:
-            sign = 1.0 if labels[i] == 1 else -1.0
             off += how_far(duals[i], sign * margin, strength) / whole
             low, high = 0.0, strength  # the slope of the dual grows from one end to the other
             for _ in range(200):
@@ -54,9 +61,10 @@ def descend(rows, dense, labels, order, solution, *, offset, strength, binary, i
             off += weight * abs(lacking)
             step = lacking / (length + 1 / strength)
             duals[i] += step
+            size += abs(duals[i])
         for v, x in xs.items():
             weights[v] += step * x
-    return off
+    return off, lost, size
 
 
 def advance(rows, dense, labels, order, solution, *, margins, room, binary, importance=None):

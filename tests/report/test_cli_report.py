@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import chromatic
 
 LINES = "".join(f"{i % 9 < 3:d} {i % 9 + 1}:1 {i % 13 + 20}:1\n" for i in range(400))
 
@@ -16,8 +17,7 @@ def folder(tmp_path):
 
 
 def run(folder, command):
-    program = [sys.executable, "-m", "chromatic.cli.main", *command.split()]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=900)
+    return chromatic(*command.split(), cwd=folder, text=True)
 
 
 def test_the_command_writes_a_page_and_needs_no_scikit_learn(folder):

@@ -1,54 +1,13 @@
 import os
-import signal
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
+from spark_rows import N, bytes_of, columns_of, frame_of, some_rows, strings
 
 from chromatic import ChromaticEncoder, load
-from chromatic.coloring import Request
 from chromatic.errors import InputError
-from chromatic.model import Model
-from chromatic.modelfile import save
-
-pytestmark = pytest.mark.xdist_group("spark")  # one cluster for all
-N = 3000
-
-
-def some_rows(often=None):
-    """Rows of up to three integers and, where `often` is given, that one in many; many rows are alike."""
-    random = np.random.default_rng(0)
-    fields = random.integers(0, [30, 200, 2000], (N, 3)) + np.array([0, 100, 1000])
-    lengths = random.integers(0, 4, N)
-    rows = [row[:length].tolist() for row, length in zip(fields, lengths, strict=True)]
-    labels = random.random(N) < np.where(fields[:, 0] % 3 == 0, 0.7, 0.2)
-    for row, has in zip(rows, random.random(N) < 0.4, strict=True):
-        if has and often is not None:
-            row.append(often)
-    return rows, labels.astype(float).tolist()
-
-
-def frame_of(spark, rows, labels, kind):
-    """The rows in another order, over three partitions."""
-    numbered = list(zip(range(len(rows)), rows, labels, strict=True))
-    frame = spark.createDataFrame(numbered, f"number long, features {kind}, label double")
-    return frame.repartition(3, "number").cache()
-
-
-def bytes_of(encoding, folder, **options):
-    save(Model(encoding), folder / "some.chroma", **options)
-    return (folder / "some.chroma").read_bytes()
-
-
-def columns_of(frame, output="columns"):
-    """The encoded rows in the order of their numbers."""
-    found = [row[output] for row in frame.orderBy("number").select(output).collect()]
-    return np.array([row if isinstance(row, list) else row.toArray() for row in found])
-
-
-def strings(rows):
-    return [[f"f{i}" for i in row] for row in rows]
 
 
 def check_against_local(folder, local, rows, labels, frame, **parameters):
@@ -141,29 +100,6 @@ def test_vectors_and_pairs_seen_twice_by_the_graph(spark, tmp_path, caplog, orde
         model = check_against_local(tmp_path, local, matrix, labels, frame, **given)
     assert "colored by the graph of pairs seen in 2 rows or more" in caplog.text
     assert model.encoding_.vocabulary.dense_names == (b"5000",)
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (Request("uniform"), "a uniform coloring needs the rows on the driver, 3 MB; expected another"),
-        (
-            Request(min_edge_count="auto"),
-            "minEdgeCount 'auto' needs the rows on the driver, 3 MB; expected a",
-        ),
-        (
-            Request(order="smallest-last"),
-            "the order 'smallest-last' needs the rows on the driver, 3 MB; exp",
-        ),
-    ],
-)
-def test_what_a_graph_does_not_tell_is_refused(request_, message):
-    pytest.importorskip("pyspark", reason="PySpark is not installed")
-    from chromatic.spark.source import check_for_graph
-
-    with pytest.raises(InputError, match=message):
-        check_for_graph(request_, 3 << 20)
-    check_for_graph(Request(order="degree"), 3 << 20)
 
 
 def test_a_pipeline_is_saved_and_read_and_its_file_is_a_model_file(spark, tmp_path):
@@ -346,34 +282,6 @@ def test_a_stream_is_encoded_as_a_frame_and_its_labels_update_a_local_model(spar
     updating = stream.writeStream.foreachBatch(update).option("checkpointLocation", f"{tmp_path}/updated")
     updating.trigger(availableNow=True).start().awaitTermination()
     assert kept.encoding_.vocabulary.n_rows == 3000
-
-
-def executor_of(_):
-    """The process of the JVM that started this Python worker."""
-    with open(f"/proc/{os.getppid()}/stat") as daemon:
-        return int(daemon.read().rpartition(")")[2].split()[1])
-
-
-def test_an_executor_that_dies_in_the_middle_changes_nothing(spark, tmp_path, monkeypatch):
-    from chromatic.spark import ChromaticEstimator, source
-
-    rows, labels = some_rows()
-    frame = frame_of(spark, rows, labels, "array<long>")
-    killed = []
-
-    def kill_and_color(*given, **named):
-        """Coded rows are held by the executors, and labels are not counted yet."""
-        executor = spark.sparkContext.parallelize([0], 1).map(executor_of).first()
-        os.kill(executor, signal.SIGKILL)
-        killed.append(executor)
-        return color(*given, **named)
-
-    color = source.color
-    monkeypatch.setattr(source, "color", kill_and_color)
-    model = ChromaticEstimator(budget=64).fit(frame)
-    assert len(killed) == 1
-    local = ChromaticEncoder(64).fit(rows, labels)
-    assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
 
 
 def test_npm_is_fitted_as_locally(spark, npm, tmp_path):

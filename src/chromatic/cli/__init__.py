@@ -90,20 +90,3 @@ def _is_deaf(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def import_numba() -> None:
-    """Import Numba without SciPy's BLAS, which takes a fifth of the time that a command needs to start.
-
-    Numba looks for BLAS when its module `arraymath` is imported, and has no setting against that. None in
-    `sys.modules` is how Python marks a module that cannot be imported; Numba then refuses np.dot in
-    kernels, and none of ours calls it. In a user's process others may, so only commands do this.
-    """
-    blas = "scipy.linalg.cython_blas"
-    if "numba" in sys.modules or blas in sys.modules:
-        return
-    sys.modules[blas] = None  # type: ignore[assignment]
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        del sys.modules[blas]

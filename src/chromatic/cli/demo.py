@@ -20,6 +20,7 @@ def demo(output: str, settings: Settings) -> None:
     from chromatic._threads import thread_count
     from chromatic.lab.demo import run
 
+    terminal.tell_of_compiling()
     run(output, thread_count(settings.threads), _say)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from chromatic.cli import import_numba, options, terminal
+from chromatic.cli import options, terminal
 from chromatic.errors import InputError
 
 MOST_FEATURES = 50  # that are printed
@@ -27,7 +27,6 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
 
     Example: chromatic inspect model.chroma --column 17
     """
-    import_numba()
     from chromatic.data.schema import listed
     from chromatic.encoding.explain import explain, locate
     from chromatic.modelfile import load
@@ -58,6 +57,8 @@ def inspect(model: str, column: str | None, feature: str | None, row: str | None
             "linear_penalty": 1 / linear[0].strength if linear and not parts else None,
             "columns": encoding.n_sparse_columns + len(vocabulary.dense_names),
         }
+        if coloring.sampled_rows is not None:
+            figures["colored_rows"] = coloring.sampled_rows
         if loaded.classes is not None:
             classes = [f"{one:g}" if isinstance(one, float) else str(one) for one in loaded.classes]
             figures["classes"] = list(loaded.classes) if as_json else listed(classes)

@@ -35,7 +35,7 @@ from chromatic.cli import (
     update,
     warmup,
 )
-from chromatic.cli.terminal import say, visible
+from chromatic.cli.terminal import say, tell_of_compiling, visible
 from chromatic.errors import InputError, InputWarning
 
 
@@ -82,6 +82,7 @@ def _give_back_memory() -> None:
     with contextlib.suppress(AttributeError, OSError):  # not glibc
         library = ctypes.CDLL(None)
         library.mallopt(-3, 4 << 20)  # M_MMAP_THRESHOLD, fixed
+        library.mallopt(-1, 64 << 20)  # M_TRIM_THRESHOLD: what every piece of rows needs is kept
         library.mallopt(-8, 1)  # M_ARENA_MAX
 
 
@@ -186,6 +187,8 @@ def app(ctx: click.Context, verbose: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(_Formatter(verbose))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    if sys.stderr.isatty():
+        tell_of_compiling()
     _help_if_alone(ctx)
 
 

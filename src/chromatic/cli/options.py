@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chromatic._parameter import Parameter
-from chromatic.cli import import_numba
 from chromatic.cli.terminal import progress_bar
 from chromatic.errors import InputError
 from chromatic.parameters import READING, ROWS, SHARED, Settings
@@ -184,7 +183,6 @@ def _flag_of(row: Parameter) -> Decorator:
 
 
 def _reading(**given: Any) -> Reading:
-    import_numba()
     from chromatic.jobs import Reading
 
     return Reading(**given, bar=progress_bar)
@@ -214,7 +212,6 @@ reading = gathered(
 
 
 def _row_files(**given: Any) -> RowFiles:
-    import_numba()
     from chromatic._paths import RowFiles
 
     return RowFiles(**given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chromatic.cli import import_numba, options, terminal
+from chromatic.cli import options, terminal
 from chromatic.errors import InputError
 
 
@@ -27,7 +27,6 @@ def serve(model: str, learner: str | None, *, host: str, port: int, max_body: st
 
     Example: chromatic serve model.chroma --learner learner.json --port 8000
     """
-    import_numba()
     from chromatic.data.limit import parse_size
     from chromatic.serve.run import serve as run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -51,6 +52,11 @@ def _print(text: str) -> None:
         raise OSError("standard output is closed")
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def tell_of_compiling() -> None:
+    """Let people know, once, that they wait for kernels."""
+    logging.getLogger("chromatic.compiling").setLevel(logging.INFO)
 
 
 def visible(line: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from chromatic.cli import import_numba, options
+from chromatic.cli import options
 from chromatic.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ def merge(models: list[str], output: str) -> None:
 
     Example: chromatic merge a.chroma b.chroma -o both.chroma
     """
-    import_numba()
     from chromatic import jobs
     from chromatic._files import check_target
     from chromatic.model import merged

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import time
-from typing import Any
 
 from chromatic.cli import terminal
 from chromatic.parameters import Settings
@@ -30,9 +28,12 @@ def warmup() -> None:
                 file.writelines(_lines(integers))
             for encoding in ENCODINGS:
                 _run(train, os.path.join(folder, "columns"), encoding)
-    compiled, known = _kernels()
+    from chromatic._kernel import Counts
+
     seconds = time.perf_counter() - start
-    terminal.say(f"{compiled} kernels compiled and {known} found in the cache, in {seconds:.1f} s")
+    terminal.say(
+        f"{Counts.compiled} kernels compiled and {Counts.found} found in the cache, in {seconds:.1f} s"
+    )
 
 
 def _lines(integers: bool) -> list[str]:
@@ -58,16 +59,3 @@ def _run(train: str, folder: str, encoding: str) -> None:
     jobs.transform_files([train], model, jobs.target_of(os.path.join(folder, "again.vw")), reading)
     integers = model.encoding.vocabulary.integers
     RowEncoder(model.encoding).encode([100, 200] if integers else ["f100", "f200"])
-
-
-def _kernels() -> tuple[int, int]:
-    """How many kernels of ours this process compiled, and how many it found in the cache."""
-    from numba.core.dispatcher import Dispatcher
-
-    ours: dict[int, Any] = {}
-    for name, module in list(sys.modules.items()):
-        if name.startswith("chromatic."):
-            ours |= {id(one): one for one in vars(module).values() if isinstance(one, Dispatcher)}
-    stats = [one.stats for one in ours.values()]
-    compiled = sum(sum(of.cache_misses.values()) for of in stats)
-    return compiled, sum(sum(of.cache_hits.values()) for of in stats)

@@ -6,6 +6,7 @@ from chromatic.coloring.collisions import Collisions, collisions, represent
 from chromatic.coloring.coloring import Coloring
 from chromatic.coloring.extend import extend
 from chromatic.coloring.request import BALANCED, MOST_COLORS, STRATEGIES, Request, Size, palette_with
+from chromatic.coloring.sample import color_sample
 from chromatic.data.transpose import Transposed, transpose
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "certify",
     "collisions",
     "color",
+    "color_sample",
     "extend",
     "palette_with",
     "represent",

@@ -26,6 +26,7 @@ class Coloring:
     lower_bound: int  # no proper coloring has fewer colors: the largest row
     vocabulary: int  # the fingerprint of the vocabulary
     forbidden: npt.NDArray[np.int32]  # how many colors each feature found taken
+    sampled_rows: int | None = None  # the rows of the sample that was colored; None: all of them were
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:

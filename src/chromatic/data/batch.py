@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from chromatic._log import log
 from chromatic._numba import RANKED, kernel, sort_slice
-from chromatic.data.hashing import HashIndex, hash_spans, mix_integers
+from chromatic.data.hashing import HashIndex, draw_secret, mix_integers
 from chromatic.data.names import Names
 from chromatic.data.schema import Schema
 from chromatic.errors import InputError
@@ -258,44 +258,13 @@ def check_kind(batches: list[Batch], integers: bool | None) -> None:
             raise InputError(f"the features are {came}, at fit they were {before}; expected the same kind")
 
 
-def intern(
-    data: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    stops: npt.NDArray[np.int64],
-    fields: npt.NDArray[np.int32] | None = None,
-) -> tuple[npt.NDArray[np.uint32], Tokens]:
-    """Number the distinct strings data[starts[i]:stops[i]], also those that share a hash.
-
-    >>> ids, tokens = intern(np.frombuffer(b"abab", np.uint8), np.arange(4), np.arange(1, 5))
-    >>> ids.tolist(), tokens.names.tolist()
-    ([0, 1, 0, 1], [b'a', b'b'])
-    """
-    hashes = hash_spans(data, starts, stops)
-    ids, first = HashIndex(len(hashes) // 4).add(hashes)
-    names = Names.of_spans(data, starts[first], stops[first])
-    same = names.are(ids, data, starts, stops)
-    if not same.all():  # strings that were made up to have the hash of another
-        numbers: dict[bytes, int] = {}
-        others = np.flatnonzero(~same)
-        for i in others:
-            other = bytes(data[starts[i] : stops[i]])
-            ids[i] = numbers.setdefault(other, len(first) + len(numbers))
-        _, new = np.unique(ids[others], return_index=True)
-        first = np.concatenate((first, others[new]))
-        names = Names.of_spans(data, starts[first], stops[first])
-    return ids, Tokens(hashes[first], names, fields=None if fields is None else fields[first])
-
-
 def distinct_per_row(batch: Batch) -> Batch:
     """The batch with every feature once per row, where it first stood, with its last value."""
     keys = np.empty(int(np.diff(batch.indptr).max(initial=0)), np.uint64)
     spare = np.empty(RANKED, np.uint64)
-    if batch.tokens is None:
-        repeated = _has_repeats(batch.indptr, batch.ids, keys, spare)
-    else:
-        last_row = np.full(len(batch.tokens.hashes), -1, np.int64)
-        repeated = _has_repeated_tokens(batch.indptr, batch.ids, last_row)
-    if not repeated:
+    bits = max(4, (2 * len(keys)).bit_length())
+    seen, key = np.zeros(1 << bits, np.uint64), np.append(draw_secret(1), np.uint64(64 - bits))
+    if not _has_repeats(batch.indptr, batch.ids, seen, key):
         return batch
     values = batch.all_values()
     kept = np.ones(len(batch.ids), np.bool_)
@@ -313,17 +282,12 @@ def _sort_row(ids, start, stop, keys, spare):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_repeated_tokens(indptr, ids, last_row):  # type: ignore[no-untyped-def]
-    repeated = False
-    for row in range(len(indptr) - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            repeated |= last_row[ids[i]] == row
-            last_row[ids[i]] = row
-    return repeated
+def _has_repeats(indptr, ids, seen, key):  # type: ignore[no-untyped-def]
+    """Whether an id stands twice in a row.
 
-
-@kernel
-def _has_repeats(indptr, ids, keys, spare):  # type: ignore[no-untyped-def]
+    `seen` is a table with room for twice the longest row: what another row left there counts as nothing.
+    """
+    secret, shift = key[0], key[1]
     for row in range(len(indptr) - 1):
         start, stop = indptr[row], indptr[row + 1]
         ascending = True
@@ -331,16 +295,15 @@ def _has_repeats(indptr, ids, keys, spare):  # type: ignore[no-untyped-def]
             ascending &= ids[i - 1] < ids[i]
         if ascending:
             continue
-        if stop - start <= 24:
-            for i in range(start + 1, stop):
-                for j in range(start, i):
-                    if ids[j] == ids[i]:
-                        return True
-        else:
-            _sort_row(ids, start, stop, keys, spare)
-            for k in range(1, stop - start):
-                if keys[k] >> np.uint64(32) == keys[k - 1] >> np.uint64(32):
+        this_row = np.uint64(row + 1) << np.uint64(32)
+        for i in range(start, stop):
+            mark = this_row | np.uint64(ids[i])
+            at = (np.uint64(ids[i]) * secret) >> shift
+            while seen[at] >= this_row:
+                if seen[at] == mark:
                     return True
+                at = (at + np.uint64(1)) & np.uint64(len(seen) - 1)
+            seen[at] = mark
     return False
 
 

@@ -15,8 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row, intern
+from chromatic.data.batch import NO_FIELD, Batch, distinct_per_row
 from chromatic.data.beside import Beside, groups_of, labels_of, weights_of
+from chromatic.data.interning import intern
 from chromatic.data.look import days_of, kind_of
 from chromatic.data.names import Names
 from chromatic.data.schema import DATE, WHOLE, Column, Schema

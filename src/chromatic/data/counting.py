@@ -33,7 +33,8 @@ class Counted:
     all_names: Names | None = None  # of all batches, one after the other
     name_at: npt.NDArray[np.int64] | None = None  # the name of each feature in `all_names`
     fields: npt.NDArray[np.int32] | None = None
-    dealt: list[_Dealt] | None = None  # of each batch; None: the ids of batches are the numbers
+    dealt: list[_Dealt] | None = None  # None: the ids of batches are the numbers
+    share_of: tuple[int, ...] = ()  # of each batch, which of `dealt` has its tokens
     batches: Iterable[Batch] | None = None  # that are read again for the names
     lengths: npt.NDArray[np.uint32] | None = None  # of the names that are read again
 
@@ -46,21 +47,23 @@ class Counted:
         pieces = np.array_split(self.name_at[of], 4 * threads)
         return Names.concatenate(list(ordered_map(self.all_names.take, pieces, threads)))
 
-    def by_batch(self, slot_of: npt.NDArray[np.uint32]) -> Callable[[int], npt.NDArray[np.uint32]]:
+    def by_batch(
+        self, slot_of: npt.NDArray[np.uint32], threads: int = 1
+    ) -> Callable[[int], npt.NDArray[np.uint32]]:
         """From the slots of all features, a function that gives those of the ids of the i-th batch.
 
         It keeps only what it needs: the counts can be let go.
         """
         if self.dealt is None:
             return lambda i: slot_of
-        dealt = self.dealt
 
-        def slots_of(i: int) -> npt.NDArray[np.uint32]:
-            slots = np.empty(len(dealt[i].order), np.uint32)
-            slots[dealt[i].order] = slot_of[dealt[i].numbers]
+        def slots_of(dealt: _Dealt) -> npt.NDArray[np.uint32]:
+            slots = np.empty(len(dealt.order), np.uint32)
+            slots[dealt.order] = slot_of[dealt.numbers]
             return slots
 
-        return slots_of
+        slots, share_of = list(ordered_map(slots_of, self.dealt, threads)), self.share_of
+        return lambda i: slots[share_of[i]]
 
 
 @dataclass(frozen=True)
@@ -218,11 +221,11 @@ def _count_narrow(shares: Sequence[Iterable[Batch]], size: int, threads: int) ->
 
 @dataclass(frozen=True)
 class _Dealt:
-    """The features of one batch, dealt to the parts."""
+    """The tokens of a batch, or of batches that share them, dealt to the parts."""
 
     hashes: npt.NDArray[np.uint64]  # part by part, as the counts and numbers
     counts: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]  # where each stands in the batch
+    order: npt.NDArray[np.int64]  # where each stands among the tokens
     ends: npt.NDArray[np.int64]  # of the parts
     numbers: npt.NDArray[np.int64]  # filled in by the parts
 
@@ -237,72 +240,86 @@ def _ties(hashes: npt.NDArray[np.uint64], integers: npt.NDArray[np.uint32] | Non
     return hashes ^ np.uint64(1 << 63)
 
 
-def _deal(batch: Batch) -> _Dealt:
-    assert batch.tokens is not None
-    hashes = batch.tokens.hashes
-    counts = np.zeros(len(hashes), np.int64)
-    _add_counts(batch.ids, counts)
-    order, ends = np.empty(len(hashes), np.int64), np.zeros(PARTS + 1, np.int64)
-    _deal_parts(_ties(hashes, batch.tokens.integers), order, ends)
-    return _Dealt(hashes[order], counts[order], order, ends, np.empty(len(hashes), np.int64))
+def _deal(tokens: Tokens, batches: list[Batch]) -> _Dealt:
+    counts = np.zeros(len(tokens.hashes), np.int64)
+    for batch in batches:
+        _add_counts(batch.ids, counts)
+    order, ends = np.empty(len(counts), np.int64), np.zeros(PARTS + 1, np.int64)
+    _deal_parts(_ties(tokens.hashes, tokens.integers), order, ends)
+    return _Dealt(tokens.hashes[order], counts[order], order, ends, np.empty(len(counts), np.int64))
 
 
 def _count_dealt(batches: list[Batch], threads: int) -> Counted:
-    dealt = list(ordered_map(_deal, batches, threads))
-    parts = list(ordered_map(lambda part: _count_part(batches, dealt, part), range(PARTS), threads))
+    shares: dict[int, tuple[Tokens, list[Batch]]] = {}
+    for batch in batches:
+        assert batch.tokens is not None
+        shares.setdefault(id(batch.tokens), (batch.tokens, []))[1].append(batch)
+    all_tokens = [tokens for tokens, _ in shares.values()]
+    dealt = list(ordered_map(lambda share: _deal(*share), shares.values(), threads))
+    parts = list(ordered_map(lambda part: _count_part(all_tokens, dealt, part), range(PARTS), threads))
     bases = np.cumsum([0] + [len(counts) for counts, _ in parts])
-    for of_batch in dealt:
-        of_batch.numbers[:] += np.repeat(bases[:-1], np.diff(of_batch.ends))
+    for of_share in dealt:
+        of_share.numbers[:] += np.repeat(bases[:-1], np.diff(of_share.ends))
     counts = np.concatenate([counts for counts, _ in parts])
     first = np.concatenate([first for _, first in parts])
-    tokens = Tokens.concatenate([batch.tokens for batch in batches if batch.tokens is not None])
+    tokens = Tokens.concatenate(all_tokens)
     if tokens.names is not None:
         _check_names(tokens.names, first, dealt, threads)
-    keys = tokens.hashes if tokens.integers is None else tokens.integers
-    fields = None if tokens.fields is None else tokens.fields[first]
-    return Counted(keys[first], counts, tokens.names, first, fields=fields, dealt=dealt)
+    places = {key: place for place, key in enumerate(shares)}
+    return Counted(
+        (tokens.hashes if tokens.integers is None else tokens.integers)[first],
+        counts,
+        tokens.names,
+        first,
+        fields=None if tokens.fields is None else tokens.fields[first],
+        dealt=dealt,
+        share_of=tuple(places[id(batch.tokens)] for batch in batches),
+    )
 
 
 def _check_names(names: Names, first: npt.NDArray[np.int64], dealt: list[_Dealt], threads: int) -> None:
-    """Refuse features of several batches that share a number, and so a hash, but not a name."""
-    bases = np.cumsum([0] + [len(of_batch.order) for of_batch in dealt])
+    """Refuse features that share a number, and so a hash, but not a name."""
+    bases = np.cumsum([0] + [len(of_share.order) for of_share in dealt])
 
-    def check(i: int) -> None:
-        here, known = bases[i] + dealt[i].order, first[dealt[i].numbers]
+    def differing(i: int) -> npt.NDArray[np.int64]:
+        numbers = dealt[i].numbers
+        here, known = bases[i] + dealt[i].order, first[numbers]
         again = here != known
         here, known = here[again], known[again]
         same = names.are(known, names.data, names.offsets[here], names.offsets[here + 1])
-        if not same.all():
-            other = np.argmin(same)
-            raise one_hash(names[known[other]], names[here[other]])
+        wrong: npt.NDArray[np.int64] = numbers[again][~same]
+        return wrong
 
-    for _ in ordered_map(check, range(len(dealt)), threads):
-        pass
+    wrong = np.concatenate(list(ordered_map(differing, range(len(dealt)), threads)))
+    if len(wrong):  # the same two are told, whoever read which of them first
+        places = [
+            base + of.order[of.numbers == wrong.min()] for base, of in zip(bases, dealt, strict=False)
+        ]
+        raise one_hash(*sorted({names[place] for place in np.concatenate(places)})[:2])
 
 
 def _count_part(
-    batches: list[Batch], dealt: list[_Dealt], part: int
+    all_tokens: list[Tokens], dealt: list[_Dealt], part: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Merge the features of one part: their counts, and where each first stands in all batches."""
-    slices = [slice(of_batch.ends[part], of_batch.ends[part + 1]) for of_batch in dealt]
+    """Merge the features of one part: their counts, and where each first stands in all tokens."""
+    slices = [slice(of_share.ends[part], of_share.ends[part + 1]) for of_share in dealt]
     index = HashIndex(sum(here.stop - here.start for here in slices) // 2)
     numbers, firsts, ties, before = [], [], [], 0
-    for batch, of_batch, here in zip(batches, dealt, slices, strict=True):
-        assert batch.tokens is not None
-        number, first = index.add(of_batch.hashes[here])
-        at = of_batch.order[here][first]
+    for tokens, of_share, here in zip(all_tokens, dealt, slices, strict=True):
+        number, first = index.add(of_share.hashes[here])
+        at = of_share.order[here][first]
         numbers.append(number)
         firsts.append(at + before)
-        integers = batch.tokens.integers
-        ties.append(_ties(batch.tokens.hashes[at], None if integers is None else integers[at]))
-        before += len(of_batch.order)
+        integers = tokens.integers
+        ties.append(_ties(tokens.hashes[at], None if integers is None else integers[at]))
+        before += len(of_share.order)
     counts = np.zeros(len(index), np.int64)
     order = np.argsort(np.concatenate(ties))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    for of_batch, here, number in zip(dealt, slices, numbers, strict=True):
-        of_batch.numbers[here] = rank[number]
-        counts[of_batch.numbers[here]] += of_batch.counts[here]
+    for of_share, here, number in zip(dealt, slices, numbers, strict=True):
+        of_share.numbers[here] = rank[number]
+        counts[of_share.numbers[here]] += of_share.counts[here]
     return counts, np.concatenate(firsts)[order]
 
 

@@ -11,12 +11,14 @@ hashes of strings whose like cannot be made up.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, load64, mix, mix_words, prefetch
+from chromatic._numba import inlined, kernel, load64, mix, mix_words, prefetch, specialized
 
 U64 = np.uint64
 _PRIMES = (
@@ -174,7 +176,7 @@ class HashMap:
     def find_joined(self, data: bytes, expected: int) -> npt.NDArray[np.uint64] | None:
         """The numbers of strings joined by SEPARATOR; None where there are not as many as expected."""
         both = np.empty((2, expected), np.uint64)
-        count = _find_joined(self._slots, np.frombuffer(data, np.uint8), both[0], both[1])
+        count = _joined_finder()(self._slots, np.frombuffer(data, np.uint8), both[0], both[1])
         return both[1] if count == expected else None
 
 
@@ -361,6 +363,12 @@ def _find_integers(slots, values, hashes, contents):  # type: ignore[no-untyped-
         hashes[i] = mix(U64(values[i]) + _STEP)
     _find_contents(slots, hashes, contents)
     return True
+
+
+@cache
+def _joined_finder() -> Callable[..., int]:
+    words = np.empty(2, np.uint64)
+    return specialized(_find_joined, words, np.frombuffer(b" ", np.uint8), words, words)
 
 
 @kernel

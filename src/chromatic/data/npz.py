@@ -10,8 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from chromatic.data.batch import Batch, intern
+from chromatic.data.batch import Batch
 from chromatic.data.counting import count
+from chromatic.data.interning import intern
 from chromatic.data.names import Names
 from chromatic.data.objects import batch_of_matrix
 from chromatic.data.source import read_whole

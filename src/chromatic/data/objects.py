@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chromatic.data.batch import Batch, distinct_per_row, intern
+from chromatic.data.batch import Batch, distinct_per_row
+from chromatic.data.interning import intern
 from chromatic.data.names import Names
 from chromatic.errors import InputError
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from chromatic._files import is_stream
 from chromatic._threads import ordered_map, thread_count
 from chromatic.data.batch import Batch, LeftOut, check_numeric_columns, have_labels
+from chromatic.data.interning import Gathering
 from chromatic.data.limit import Limit
 from chromatic.data.rows import Rows
 from chromatic.data.schema import AUTO, Schema
@@ -95,7 +96,8 @@ class Reader:
         """
         _one_of("values", values, ("elide", "distinct"))
         check_limits(dense_threshold, min_count)
-        batches = (self if vocabulary is None else self.by(vocabulary)).batches(data)
+        reader = self if vocabulary is None else self.by(vocabulary)
+        batches = reader.batches(data, gathered=vocabulary is None and values == "elide")
         left_out = LeftOut.of(batches)
         if vocabulary is not None:
             return Dataset(vocabulary.encode(batches, self.threads), vocabulary, left_out)
@@ -115,8 +117,11 @@ class Reader:
     def threads(self) -> int:
         return thread_count(self.n_jobs)
 
-    def batches(self, data: Any) -> list[Batch]:
-        """The rows of data as they came. Several paths are one data set, in order."""
+    def batches(self, data: Any, *, gathered: bool = False) -> list[Batch]:
+        """The rows of data as they came. Several paths are one data set, in order.
+
+        With `gathered`, batches of text share their tokens, which counting is fastest with.
+        """
         paths = paths_of(data)
         if paths is None:
             from chromatic.data.objects import batches_of
@@ -125,7 +130,10 @@ class Reader:
             if batches and batches[0].schema is None:
                 self._refuse_columns("the data is no table")
             return batches
-        return list(self.stream(paths))
+        if not gathered:
+            return list(self.stream(paths))
+        gathering = Gathering()
+        return gathering.gathered(list(self.stream(paths, gathering)))
 
     def by(self, vocabulary: Vocabulary) -> Reader:
         """Return what reads other rows for a vocabulary; one of an older file knows its numbers only."""
@@ -138,14 +146,14 @@ class Reader:
         """Return what reads other rows of the same columns."""
         return replace(self, schema=batches[0].schema if batches else None)
 
-    def stream(self, paths: list[str]) -> Iterator[Batch]:
+    def stream(self, paths: list[str], gathering: Gathering | None = None) -> Iterator[Batch]:
         """The rows of files as they come; several are one data set, in order."""
         reader = self._knowing(paths)
         text_readers: dict[str, TextReader] = {}
         first: Batch | None = None
         for path in paths:
             n_rows = skipped = 0
-            for batch in reader._read_file(path, text_readers):
+            for batch in reader._read_file(path, text_readers, gathering):
                 first = first or batch
                 try:
                     have_labels([first, batch])
@@ -249,7 +257,9 @@ class Reader:
                     held.append(table)
             return chain(held, tables), self.schema_of(look)
 
-    def _read_file(self, path: str, text_readers: dict[str, TextReader]) -> Iterator[Batch]:
+    def _read_file(
+        self, path: str, text_readers: dict[str, TextReader], gathering: Gathering | None
+    ) -> Iterator[Batch]:
         with opened(path, self.progress) as file:
             format = self._format(path, file)
             if self.memory is not None and format in HELD and path != "-":
@@ -266,7 +276,7 @@ class Reader:
                 yield from self._read_tables(path, file, format)
             else:
                 reader = text_readers.setdefault(
-                    format, TextReader(format, self.features, self.on_bad_line)
+                    format, TextReader(format, self.features, self.on_bad_line, gathering)
                 )
                 most = 4 * self.chunk_size
                 if self.memory is not None:
@@ -275,7 +285,7 @@ class Reader:
                     path,
                     file,
                     min(self.chunk_size, most),
-                    lambda: reader.features == "string",
+                    lambda: gathering is None and reader.features == "string",
                     most=most,
                     memory=self.memory,
                 )

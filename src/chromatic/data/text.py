@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from chromatic._threads import ordered_map
 from chromatic.data import scan
-from chromatic.data.batch import Batch, Tokens, distinct_per_row, intern
+from chromatic.data.batch import Batch, Tokens, distinct_per_row
+from chromatic.data.interning import Gathering, intern
 from chromatic.data.names import integers_of_spans
 from chromatic.errors import InputError, in_file
 
@@ -76,6 +77,7 @@ class TextReader:
     format: str
     features: str = "auto"  # "auto" | "integer" | "string"
     on_bad_line: str = "raise"  # "raise" | "skip"
+    gathering: Gathering | None = None  # None: batches share no tokens
 
     def __post_init__(self) -> None:
         if self.features == "integer" and self.format != "svmlight":
@@ -128,7 +130,7 @@ class TextReader:
             if valid.all():
                 return ids, None
             self.features = "string"
-        return intern(text, starts, stops)
+        return (intern if self.gathering is None else self.gathering.intern)(text, starts, stops)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
+
+AHEAD = 16  # entries, from the one that is placed to the one whose place is asked for
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def transpose_range(
 @kernel
 def _count(codes, counts):  # type: ignore[no-untyped-def]
     for i in range(len(codes)):
+        if i + AHEAD < len(codes):
+            prefetch(counts, np.int64(codes[i + AHEAD]) + 1)
         counts[np.int64(codes[i]) + 1] += 1
 
 
@@ -82,6 +86,13 @@ def _place(rows, start, features, places, out):  # type: ignore[no-untyped-def]
     first, stop = features
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
+            if i + 2 * AHEAD < len(codes):
+                ahead = np.int64(codes[i + 2 * AHEAD])
+                if ahead >= first and ahead < stop:
+                    prefetch(places, ahead - first)
+                ahead = np.int64(codes[i + AHEAD])
+                if ahead >= first and ahead < stop:
+                    prefetch(out, places[ahead - first])
             code = np.int64(codes[i])
             if code >= first and code < stop:
                 out[places[code - first]] = np.uint32(start + row)

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._numba import kernel
-from chromatic.data.batch import Batch, distinct_per_row, intern
+from chromatic.data.batch import Batch, distinct_per_row
 from chromatic.data.counting import Extent, count
 from chromatic.data.hashing import MISSING, HashIndex
+from chromatic.data.interning import intern
 from chromatic.data.limit import MemoryLimit
 from chromatic.data.names import Names
 

@@ -217,7 +217,7 @@ def learn(
     slot_of = np.full(len(counted.counts), MISSING, np.uint32)
     slot_of[sparse] = np.arange(len(sparse), dtype=np.uint32)
     slot_of[dense] = np.arange(len(sparse), len(sparse) + len(dense), dtype=np.uint32)
-    slots = counted.by_batch(slot_of)
+    slots = counted.by_batch(slot_of, threads)
     del counted, sparse, dense  # what only counting needed is not held while coding
     return vocabulary, _encode(vocabulary, batches, slots, threads)
 

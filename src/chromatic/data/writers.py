@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._files import replacing
-from chromatic._numba import kernel
+from chromatic._numba import inlined, kernel, load64, store64
 from chromatic._threads import ordered_map
 from chromatic.data.batch import Batch, Tokens, have_labels
 from chromatic.data.names import Names, integers_of_spans
@@ -22,6 +22,7 @@ WRITE_FORMATS = ("svmlight", "vw", "parquet", "npz")
 TEXT = ("svmlight", "vw")
 WEIGHTED = ("vw", "parquet")  # formats that have a place for weights of rows
 ROWS_PER_GROUP = 1 << 16
+WORD = 8  # bytes that are copied at once
 
 
 def write(
@@ -64,8 +65,13 @@ def write_text(
     batches: Iterable[Batch], path: str | os.PathLike[str], format: str, threads: int = 1
 ) -> None:
     """Write batches without numeric columns as text, in the order of their features, as they come."""
+    write_lines(ordered_map(lambda batch: lines_of(batch, format), batches, threads), path)
+
+
+def write_lines(texts: Iterable[npt.NDArray[np.uint8]], path: str | os.PathLike[str]) -> None:
+    """Write lines that `lines_of` has made, as they come."""
     with replacing(path) as file:
-        for text in ordered_map(lambda batch: _text(batch, format == "vw"), batches, threads):
+        for text in texts:
             file.write(text.data)
 
 
@@ -139,8 +145,9 @@ def _ascending(batch: Batch) -> Batch:
     return batch.with_features(batch.indptr, batch.ids[order], None, batch.all_values()[order])
 
 
-def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
-    """Lines of svmlight or Vowpal Wabbit text."""
+def lines_of(batch: Batch, format: str) -> npt.NDArray[np.uint8]:
+    """Return a batch without numeric columns as lines of svmlight or Vowpal Wabbit text."""
+    vw = format == "vw"
     names = None if batch.tokens is None else batch.tokens.names
     if names is not None:
         _check_names(names, vw)
@@ -150,25 +157,42 @@ def _text(batch: Batch, vw: bool) -> npt.NDArray[np.uint8]:
         batch = batch.with_tokens()
         assert batch.tokens is not None and batch.tokens.integers is not None
         names = Names.of_integers(batch.tokens.integers)
+    heads = _framed(names, b" ", b"" if vw else b":1")
     values = Names.of_numbers(batch.values)
     label_texts, label_of = _label_texts(batch, vw)
-    room = (
-        int(np.diff(names.offsets)[batch.ids].sum())
-        + len(values.data)
-        + int(np.diff(label_texts.offsets)[label_of].sum())
-        + 3 * len(batch.ids)
-        + 3 * batch.n_rows
-    )
-    out = np.empty(room, np.uint8)
+    lengths, of_labels = np.diff(heads.offsets), np.diff(label_texts.offsets)
+    longest = int(lengths.max(initial=0))
+    of_heads = longest * len(batch.ids) if longest <= WORD else int(lengths[batch.ids].sum())
+    room = of_heads + len(values.data) + len(batch.values) + int(of_labels[label_of].sum())
+    out = np.empty(room + 3 * batch.n_rows + WORD, np.uint8)
     size = _write_rows(
         (batch.indptr, batch.ids),
-        (names.offsets, names.data),
-        (batch.value_at, (values.offsets, values.data)),
-        (label_of, (label_texts.offsets, label_texts.data)),
+        _with_slack(heads),
+        (batch.value_at, _with_slack(values)),
+        (label_of, _with_slack(label_texts)),
         out,
         vw=vw,
     )
     return out[:size]
+
+
+def _framed(names: Names, before: bytes, after: bytes) -> Names:
+    """Return texts with others before and after each."""
+    lengths = np.diff(names.offsets)
+    offsets = np.concatenate(([0], np.cumsum(lengths + len(before) + len(after))))
+    data = np.empty(offsets[-1], np.uint8)
+    shift = offsets[:-1] + len(before) - names.offsets[:-1]
+    data[np.arange(len(names.data)) + np.repeat(shift, lengths)] = names.data
+    for i, byte in enumerate(before):
+        data[offsets[:-1] + i] = byte
+    for i, byte in enumerate(after):
+        data[offsets[1:] - len(after) + i] = byte
+    return Names(offsets, data)
+
+
+def _with_slack(names: Names) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return texts as kernels take them that copy whole words."""
+    return names.offsets, np.concatenate((names.data, np.zeros(WORD, np.uint8)))
 
 
 def _label_texts(batch: Batch, vw: bool) -> tuple[Names, npt.NDArray[np.int64]]:
@@ -279,18 +303,22 @@ def _table(batch: Batch, with_values: bool, as_text: bool) -> Any:
     return pa.table(columns)
 
 
-@kernel
+@inlined
 def _copy(texts, i, out, at):  # type: ignore[no-untyped-def]
+    """Copy a text by whole words, whose last may be too long; return where the text ends."""
     offsets, data = texts
-    for j in range(offsets[i], offsets[i + 1]):
-        out[at] = data[j]
-        at += 1
-    return at
+    start, length = offsets[i], offsets[i + 1] - offsets[i]
+    for j in range(0, length, WORD):
+        store64(out, at + j, load64(data, start + j))
+    return at + length
 
 
 @kernel
-def _write_rows(csr, names, valued, labelled, out, vw):  # type: ignore[no-untyped-def]
-    """Write lines `label name:value ...` or `label | name[:value] ...`; return the bytes written."""
+def _write_rows(csr, heads, valued, labelled, out, vw):  # type: ignore[no-untyped-def]
+    """Write lines `label name:value ...` or `label | name[:value] ...`; return the bytes written.
+
+    Heads are ` name:1`, whose 1 another value takes the place of, or ` name`.
+    """
     (indptr, ids), (value_at, values), (label_of, labels) = csr, valued, labelled
     at = v = np.int64(0)
     for row in range(len(indptr) - 1):
@@ -300,16 +328,15 @@ def _write_rows(csr, names, valued, labelled, out, vw):  # type: ignore[no-untyp
             out[at + 1] = 124
             at += 2
         for i in range(indptr[row], indptr[row + 1]):
-            out[at] = 32
-            at = _copy(names, ids[i], out, at + 1)
+            at = _copy(heads, ids[i], out, at)
             if v < len(value_at) and value_at[v] == i:
-                out[at] = 58
-                at = _copy(values, v, out, at + 1)
+                if vw:
+                    out[at] = 58
+                    at += 1
+                else:
+                    at -= 1
+                at = _copy(values, v, out, at)
                 v += 1
-            elif not vw:
-                out[at] = 58
-                out[at + 1] = 49
-                at += 2
         out[at] = 10
         at += 1
     return at

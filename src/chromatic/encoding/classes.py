@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from chromatic.coloring import Coloring
 from chromatic.data.checked import Arrays, CheckedArrays, must
-from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import Encoded, Tables, side_by_side
+from chromatic.encoding.encoded import Tables
+from chromatic.encoding.layout import Layout
 from chromatic.encoding.linear import Linear
 from chromatic.encoding.naming import Called
 from chromatic.encoding.protocol import ClassPart, ColumnFacts, Encoding, Integers, Task, Words
@@ -82,12 +82,9 @@ class ClassesEncoding(Encoding):
     def n_bin_columns(self) -> int:
         return 0  # those of each class are followed by its linear ones
 
-    def encode_resolved(
-        self, rows: Rows, tables: Tables | None = None, fold: npt.NDArray[np.int32] | None = None
-    ) -> Encoded:
-        of_parts = (self.tables if tables is None else tables).of_classes
-        each = zip(self.parts, of_parts, strict=True)
-        return side_by_side([part.encode_resolved(rows, own, fold) for part, own in each])
+    @property
+    def layout(self) -> Layout:
+        return replace(super().layout, parts=tuple(part.layout for part in self.parts))
 
     def own_names(self, called: Called) -> list[str]:
         each = zip(self.labels, self.parts, strict=True)

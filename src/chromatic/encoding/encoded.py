@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch, rank_into
+from chromatic._numba import inlined, kernel, prefetch, rank_into, trailing_zeros
 from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 NO_COLUMN = np.int32(-1)
+AHEAD = 16  # features, from the one that is encoded to the one whose tables are asked for
 
 
 class Tables(NamedTuple):
@@ -210,8 +211,8 @@ def encode_sums(
     weights = (
         np.empty((0, tables.columns.shape[1]), np.float32) if tables.weights is None else tables.weights
     )
-    row_of = np.full(n_columns, -1, np.int64), np.full(summing.n_colors, -1, np.int64)
-    scratch = np.empty(n_columns), np.empty(n_columns, np.int32), *row_of
+    bits, last_row_of_color = np.zeros((n_columns + 63) // 64, np.uint64), np.full(summing.n_colors, -1)
+    scratch = np.empty(n_columns), bits, last_row_of_color
     coded, layout = (
         (rows.indptr, rows.codes, fold),
         (summing.colors, summing.n_own, summing.n_linear, absent),
@@ -278,21 +279,30 @@ def _column(tables, code, fold):  # type: ignore[no-untyped-def]
     return columns[code, fold if columns.shape[1] > 1 else 0]
 
 
+@inlined
+def _prefetch_column(tables, code):  # type: ignore[no-untyped-def]
+    """Ask the cache for what `_column` will read of a feature."""
+    columns, alone = tables[0], tables[1]
+    if code >= len(columns):
+        prefetch(alone, code - len(columns))
+    else:
+        prefetch(columns, code * columns.shape[1])
+
+
 @kernel
 def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
     """The columns of a row are distinct, so the place of one is the number of smaller ones."""
     indptr, codes, fold = rows
     values = tables[2]
     out_indptr, out_columns, out_values = out
-    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
     of_row, values_of_row = spare
     with_values = len(out_values) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
         n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            if i + 16 < len(codes):
-                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
+            if i + AHEAD < len(codes):
+                _prefetch_column(tables, np.int64(codes[i + AHEAD]))
             code = np.int64(codes[i])
             column = _column(tables, code, fold[row])
             if column == NO_COLUMN:
@@ -314,59 +324,57 @@ def _encode(rows, tables, spare, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped-def]
-    """Sum the values of a row's features by column; `scratch` has a sum and the last row of each."""
+    """Sum the values of a row's features by column; `scratch` has a sum and a bit of each."""
     indptr, codes, fold = rows
     _, _, values, weights = tables
     colors, n_own, n_linear, absent = layout
-    sums, touched, last_row, last_row_of_color = scratch
+    sums, bits, last_row_of_color = scratch
     out_indptr, out_columns, out_values = out
-    flat, n_folds = tables[0].reshape(-1), tables[0].shape[1]
+    by_color = n_linear > 0 or len(absent) > 0
     at = np.int64(0)
     for row in range(len(indptr) - 1):
-        n = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            if i + 16 < len(codes):
-                prefetch(flat, np.int64(codes[i + 16]) * n_folds)
-                prefetch(colors, np.int64(codes[i + 16]))
-            code, color = np.int64(codes[i]), colors[codes[i]]
-            last_row_of_color[color] = row
+            if i + AHEAD < len(codes):
+                _prefetch_column(tables, np.int64(codes[i + AHEAD]))
+                if by_color:
+                    prefetch(colors, np.int64(codes[i + AHEAD]))
+            code, color = np.int64(codes[i]), np.int32(0)
+            if by_color:
+                color = colors[code]
+                last_row_of_color[color] = row
             column = _column(tables[:3], code, fold[row])
             if column != NO_COLUMN:
                 value = 1.0
                 if len(values):
                     value = values[code, fold[row] if values.shape[1] > 1 else 0]
-                n = _add(sums, touched, last_row, (row, column, value), n)
+                _add(sums, bits, np.int64(column), value)
             if code < len(weights):
                 weight = weights[code, fold[row] if weights.shape[1] > 1 else 0]
-                n = _add(sums, touched, last_row, (row, n_own + color % n_linear, weight), n)
+                _add(sums, bits, np.int64(n_own + color % n_linear), weight)
         for k in range(len(absent)):
             if last_row_of_color[k] != row:
-                n = _add(sums, touched, last_row, (row, absent[k], 1.0), n)
-        if n * n > len(sums):  # looking at every column is faster than sorting these
-            n = np.int64(0)
-            for column in range(len(sums)):
-                if last_row[column] == row:
-                    out_columns[at + n] = column
-                    n += 1
-        else:
-            rank_into(touched, n, out_columns, at)
-        for j in range(at, at + n):
-            out_values[j] = sums[out_columns[j]]
-        at += n
+                _add(sums, bits, np.int64(absent[k]), 1.0)
+        for word in range(len(bits)):
+            left = bits[word]
+            bits[word] = np.uint64(0)
+            while left:
+                column = np.int64(word * 64) + np.int64(trailing_zeros(left))
+                left &= left - np.uint64(1)
+                out_columns[at] = column
+                out_values[at] = sums[column]
+                at += 1
         out_indptr[row + 1] = at
 
 
 @inlined
-def _add(sums, touched, last_row, what, n):  # type: ignore[no-untyped-def]
-    """Add a value to a column of a row; return how many columns of the row were touched."""
-    row, column, value = what
-    if last_row[column] != row:
-        last_row[column] = row
-        sums[column] = 0.0
-        touched[n] = column
-        n += 1
-    sums[column] += value
-    return n
+def _add(sums, bits, column, value):  # type: ignore[no-untyped-def]
+    """Add a value to a column of a row, whose bit tells that the column has one."""
+    word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
+    if bits[word] & bit:
+        sums[column] += value
+    else:
+        bits[word] |= bit
+        sums[column] = value
 
 
 @kernel

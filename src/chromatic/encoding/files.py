@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from chromatic._threads import ordered_map
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
 from chromatic.data.unseen import Unseen, check_known
-from chromatic.data.writers import TEXT, write, write_text
+from chromatic.data.writers import TEXT, lines_of, write, write_lines
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.protocol import Encoding
 
+Piece = TypeVar("Piece")
 
-def write_columns(pieces: Iterable[tuple[Encoded, Any]], path: str, to: str, threads: int) -> None:
-    """Write encoded rows and their labels, which come some rows at a time.
 
-    Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere.
+def write_columns(
+    pieces: Iterable[Piece],
+    encode: Callable[[Piece], tuple[Encoded, Any]],
+    path: str,
+    to: str,
+    threads: int,
+    *,
+    check: Callable[[], None] | None = None,
+) -> None:
+    """Write rows as columns, with their labels: each piece is encoded, and made text, by one thread.
+
+    Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere. `check` is called when all
+    pieces are encoded; where it raises, no file is written.
     """
     is_text = to in TEXT
-    batches = (columns.to_batch(labels, int(is_text), fold=is_text) for columns, labels in pieces)
+
+    def made(piece: Piece) -> Any:
+        columns, labels = encode(piece)
+        batch = columns.to_batch(labels, int(is_text), fold=is_text)
+        return lines_of(batch, to) if is_text else batch
+
+    def checked() -> Iterator[Any]:
+        yield from ordered_map(made, pieces, threads)
+        if check is not None:
+            check()
+
     if is_text:
-        write_text(batches, path, to, threads)
+        write_lines(checked(), path)
     else:
-        write(list(batches), path, to, threads)
+        write(list(checked()), path, to, threads)
 
 
 def transform_files(
@@ -40,12 +61,14 @@ def transform_files(
 
     Files none of whose features is known are refused, and none is written.
     """
-    left_out, unseen, n_numeric = LeftOut(), Unseen(), len(encoding.vocabulary.numeric_names)
+    left_out, n_numeric = LeftOut(), len(encoding.vocabulary.numeric_names)
+    unseen: list[Unseen] = []
 
-    def encode(batch: Batch) -> tuple[tuple[Encoded, Any], Unseen]:
+    def encode(batch: Batch) -> tuple[Encoded, Any]:
         rows = encoding.vocabulary.encode([batch])
         check_known(rows, handle_unknown)
-        return (encoding.encode(rows), rows.labels), Unseen.of(rows, n_numeric)
+        unseen.append(Unseen.of(rows, n_numeric))
+        return encoding.encode(rows), rows.labels
 
     def counted(batches: Iterable[Batch]) -> Iterator[Batch]:
         nonlocal left_out
@@ -53,13 +76,16 @@ def transform_files(
             left_out += LeftOut.of([batch])
             yield batch
 
-    def pieces() -> Iterator[tuple[Encoded, Any]]:
-        nonlocal unseen
-        for piece, here in ordered_map(encode, counted(reader.stream(paths)), reader.threads):
-            unseen += here
-            yield piece
-        unseen.refuse_all()
+    def unseen_of_all() -> Unseen:
+        return sum(unseen, Unseen())
 
-    write_columns(pieces(), output, to, reader.threads)
-    unseen.warn()
+    write_columns(
+        counted(reader.stream(paths)),
+        encode,
+        output,
+        to,
+        reader.threads,
+        check=lambda: unseen_of_all().refuse_all(),
+    )
+    unseen_of_all().warn()
     return left_out

@@ -14,7 +14,8 @@ from chromatic.data.checked import CheckedArrays, finite, must
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.codebook import Rated, rated_moments
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Task, Words
-from chromatic.encoding.statistics import LabelCounts, LabelMoments, smoothing_of_means
+from chromatic.encoding.smoothing import smoothing_of_means
+from chromatic.encoding.statistics import LabelCounts, LabelMoments
 from chromatic.encoding.submodular import SubmodularEncoding
 
 

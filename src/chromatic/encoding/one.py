@@ -7,12 +7,14 @@ the left-out bin of a color, so that a small array of groups tells both color an
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import kernel, specialized
 from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, secret_hashes
 from chromatic.data.schema import WHOLE
 from chromatic.data.vocabulary import Vocabulary
@@ -100,12 +102,12 @@ class RowEncoder:
             numbers = self._dense_numbers(contents, numbers)
         if self._sums is not None:
             sums = np.zeros(self._n_columns)
-            _sum_row(contents, np.empty(len(contents), np.int64), self._sums, sums)
+            _row_summer()(contents, np.empty(len(contents), np.int64), self._sums, sums)
             return _with_numbers(sums, numbers)
         if self._values is None and numbers:  # a list of columns does not say them
             return None
         kept = np.empty((2, len(contents)), np.int32)
-        n = _resolve(contents, self._colors, self._places, kept)
+        n = _row_resolver()(contents, self._colors, self._places, kept)
         columns: npt.NDArray[np.int32] = kept[0, :n]
         if self._values is None:
             return columns
@@ -240,6 +242,18 @@ def _groups(
         np.concatenate(colors).astype(np.int32),
         np.concatenate(columns).astype(np.int32),
     )
+
+
+@cache
+def _row_summer() -> Callable[..., None]:
+    codes, numbers = np.empty(1, np.int64), np.empty((1, 1))
+    return specialized(_sum_row, np.empty(1, np.uint64), codes, numbers, numbers[0])
+
+
+@cache
+def _row_resolver() -> Callable[..., int]:
+    groups = np.empty((1, 1), np.int32)
+    return specialized(_resolve, np.empty(1, np.uint64), groups[0], groups[0], groups)
 
 
 @kernel

@@ -20,8 +20,9 @@ from chromatic.coloring import Coloring, represent
 from chromatic.data.checked import Arrays, CheckedArrays
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.encoding.encoded import Encoded, Summing, Tables, encode, encode_sums
+from chromatic.encoding.encoded import Encoded, Tables
 from chromatic.encoding.information import Information
+from chromatic.encoding.layout import Layout
 from chromatic.encoding.linear import Linear
 from chromatic.encoding.naming import Called, labels, with_details
 from chromatic.encoding.statistics import LabelMoments, Statistic
@@ -212,20 +213,14 @@ class Encoding(ABC):
         self, rows: Rows, tables: Tables | None = None, fold: npt.NDArray[np.int32] | None = None
     ) -> Encoded:
         """Return the columns of resolved rows, by other tables where these are given."""
-        if tables is None:
-            tables = self.with_weights(self.tables)
-        colors, absent = self.coloring.colors, self.absent
-        if self.sums:
-            n_linear = self.n_sparse_columns - self.n_own_columns
-            summing = Summing(colors, self.coloring.n_colors, self.n_own_columns, n_linear)
-            return encode_sums(rows, tables, fold, summing=summing, absent=absent)
-        return encode(
-            rows,
-            tables,
-            fold,
-            n_columns=self.n_sparse_columns,
-            absent=None if absent is None else (colors, absent),
-        )
+        tables = self.with_weights(self.tables) if tables is None else tables
+        return self.layout.encode(rows, self.coloring.colors, tables, fold)
+
+    @property
+    def layout(self) -> Layout:
+        """How the columns stand, whatever features become."""
+        n_linear = self.n_sparse_columns - self.n_own_columns
+        return Layout(self.sums, self.coloring.n_colors, self.n_own_columns, n_linear, self.absent)
 
     def with_weights(self, tables: Tables, weights: npt.NDArray[np.float32] | None = None) -> Tables:
         """Return tables with the weights of linear columns: those of the folds, or those by all rows."""

@@ -27,7 +27,8 @@ from chromatic.encoding.encoded import Tables
 from chromatic.encoding.information import Information, information
 from chromatic.encoding.naming import figure
 from chromatic.encoding.protocol import ColumnFacts, Encoding, Floats, Integers, Task, Words
-from chromatic.encoding.statistics import LabelCounts, LabelMoments, chosen_smoothing, unsmoothed
+from chromatic.encoding.smoothing import chosen_smoothing, unsmoothed
+from chromatic.encoding.statistics import LabelCounts, LabelMoments
 from chromatic.parameters import Settings
 
 SUMMED = 32  # colors, where features of a row may share one: few are best, as each has more bins

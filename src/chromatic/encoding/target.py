@@ -17,7 +17,8 @@ from chromatic.data.checked import Arrays, CheckedArrays, finite, must
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.encoding.encoded import Tables
 from chromatic.encoding.protocol import Floats, Task, Words
-from chromatic.encoding.statistics import LabelMoments, chosen_smoothing, unsmoothed
+from chromatic.encoding.smoothing import chosen_smoothing, unsmoothed
+from chromatic.encoding.statistics import LabelMoments
 from chromatic.encoding.values import ValueEncoding
 
 

@@ -32,6 +32,8 @@ from chromatic.registry import encoding_class
 
 log = logging.getLogger("chromatic")
 
+Piece = tuple[int, Rows]  # training rows, and the number of the first
+
 MOST_FIELDS = 64  # of a table that are colors, where nobody asked for a number of them
 
 
@@ -223,33 +225,39 @@ class Fitted:
         trains = self.trains
         return np.arange(self.source.rows.n_rows) if trains is None else np.flatnonzero(trains)
 
+    def rows(self) -> Iterator[Piece]:
+        """Yield the training rows as they are encoded, some at a time, each piece with its first row."""
+        if self.source.folds is None:
+            return self.source.rows.pieces()
+        return self.source.resolved(self.encoding)
+
+    def encode(self, piece: Piece) -> Encoded:
+        """Return the columns of some training rows."""
+        (start, rows), folds = piece, self.source.folds
+        if folds is None:  # no labels were used, so that nothing was resolved yet
+            rows = self.encoding.resolve(rows)
+            return self.encoding.encode_resolved(rows, self.tables)
+        by_fold = self.settings.leakage == "crossfit"
+        fold = folds.of_rows[start : start + rows.n_rows] if by_fold else None
+        return self.encoding.encode_resolved(rows, self.tables, fold)
+
+    def encode_to_train_on(self, piece: Piece) -> tuple[Encoded, npt.NDArray[np.float64] | None]:
+        """Return the columns and the labels of those rows of a piece that are to train on."""
+        columns, labels, trains = self.encode(piece), self.source.rows.labels, self.trains
+        here = slice(piece[0], piece[0] + columns.n_rows)
+        labels = None if labels is None else labels[here]
+        if trains is None:
+            return columns, labels
+        chosen = np.flatnonzero(trains[here])
+        return columns.take(chosen), None if labels is None else labels[chosen]
+
     def pieces(self) -> Iterator[Encoded]:
         """Yield the columns of all training rows, some rows at a time."""
-        folds, threads = self.source.folds, self.source.threads
-
-        def encode(piece: tuple[int, Rows]) -> Encoded:
-            start, rows = piece
-            if folds is None:  # no labels were used, so that nothing was resolved yet
-                rows = self.encoding.resolve(rows)
-                return self.encoding.encode_resolved(rows, self.tables)
-            by_fold = self.settings.leakage == "crossfit"
-            fold = folds.of_rows[start : start + rows.n_rows] if by_fold else None
-            return self.encoding.encode_resolved(rows, self.tables, fold)
-
-        rows = self.source.rows.pieces() if folds is None else self.source.resolved(self.encoding)
-        return ordered_map(encode, rows, threads)
+        return ordered_map(self.encode, self.rows(), self.source.threads)
 
     def to_train_on(self) -> Iterator[tuple[Encoded, npt.NDArray[np.float64] | None]]:
         """Yield the columns of the rows to train on, and their labels, some rows at a time."""
-        start, labels_of_rows, trains = 0, self.source.rows.labels, self.trains
-        for piece in self.pieces():
-            here = slice(start, start + piece.n_rows)
-            labels = None if labels_of_rows is None else labels_of_rows[here]
-            if trains is not None:
-                chosen = np.flatnonzero(trains[here])
-                piece, labels = piece.take(chosen), None if labels is None else labels[chosen]
-            yield piece, labels
-            start = here.stop
+        return ordered_map(self.encode_to_train_on, self.rows(), self.source.threads)
 
     @cached_property
     def training(self) -> Encoded:

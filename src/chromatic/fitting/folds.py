@@ -16,6 +16,7 @@ from chromatic._numba import kernel, mix
 from chromatic._threads import ordered_map
 from chromatic.data.names import Names
 from chromatic.data.rows import Rows
+from chromatic.data.stored import StoredRows
 from chromatic.errors import InputError
 from chromatic.fitting.labels import Hashed, check_one_a_row
 from chromatic.parameters import Settings
@@ -43,6 +44,32 @@ def number_of_folds(settings: Settings) -> int:
     if settings.leakage != "crossfit":
         return 1
     return CONSECUTIVE if settings.folds == "consecutive" else int(settings.folds)
+
+
+def folds_of_rows(
+    rows: Rows | StoredRows,
+    keys: npt.NDArray[np.uint64],
+    groups: Any,
+    settings: Settings,
+    *,
+    threads: int = 1,
+) -> Folds:
+    """Return the fold of each row, as the settings ask for them; `keys` are the hashes of features."""
+    if settings.leakage == "none":
+        return Folds(np.zeros(rows.n_rows, np.int32), settings)
+    if groups is not None:
+        return Folds(folds_of_groups(groups, rows.n_rows, settings), settings)
+    if settings.leakage == "crossfit" and settings.folds == "consecutive":
+        return Folds(consecutive_folds(rows.n_rows), settings)
+    sums = np.empty(rows.n_rows, np.uint64)
+
+    def add(piece: tuple[int, Rows]) -> None:
+        start, some = piece
+        sums[start : start + some.n_rows] = row_sums(some, keys)
+
+    for _ in ordered_map(add, rows.pieces(), threads):
+        pass
+    return Folds(folds_of_hashes(row_hashes(sums, settings.seed, threads), settings), settings)
 
 
 def folds_of_hashes(hashes: npt.NDArray[np.uint64], settings: Settings) -> npt.NDArray[np.int32]:

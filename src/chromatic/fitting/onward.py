@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from chromatic.encoding.linear import Linear, chances
 from chromatic.fitting import descent
-from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Floats, Solution, Weighing, Weights
+from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Floats, Weighing, Weights
 
 
 class Certainty(NamedTuple):
@@ -85,21 +85,23 @@ def go_on(task: Weighing, linear: Linear, certainty: Certainty, residual: float)
     room = 1.0 / (penalty + certainty.of_features.astype(np.float64))
     room_of_dense = 1.0 / (penalty + certainty.of_dense * factors**2)
     margins, n_dense, used = linear.margins(task.rows), len(task.dense.centers), task.fold >= 0
-    solution = Solution(np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1))
+    solution = np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1)
+    _, moves, of_dense = solution
     importance = np.empty(0) if task.importance is None else task.importance
     said = chances(margins) if task.binary else margins
     left = np.abs(task.labels - said)[used]
     tolerance = TOLERANCE * float(left.sum() if task.importance is None else left @ importance[used])
-    for order in islice(task.orders(used) if used.any() else (), MOST_EPOCHS):
+    rows = task.csr
+    for order in islice(task.orders() if used.any() else (), MOST_EPOCHS):
         problem = task.labels, order, importance, task.binary
-        if descent.advance(task.csr, problem, (margins, room, room_of_dense), solution) <= tolerance:
+        if descent.advance(rows, problem, (margins, room, room_of_dense), solution) <= tolerance:
             break
-    of_dense = solution.dense[:-1] * task.dense.factors
+    intercept, of_dense = of_dense[-1], of_dense[:-1] * task.dense.factors
     moved = replace(
         linear,
-        weights=(linear.weights + solution.weights).astype(np.float32),
+        weights=(linear.weights + moves).astype(np.float32),
         of_dense=linear.of_dense + of_dense,
-        intercept=linear.intercept + float(solution.dense[-1] - of_dense @ task.dense.centers),
+        intercept=linear.intercept + float(intercept - of_dense @ task.dense.centers),
     )
     return Weights(
         of_features=moved.weights,

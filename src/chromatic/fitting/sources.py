@@ -21,18 +21,11 @@ from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.schema import Schema
 from chromatic.data.stored import StoredDataset, StoredRows, read_stored
+from chromatic.data.transpose import Transposed, transpose
 from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
-from chromatic.fitting.folds import (
-    Folds,
-    consecutive_folds,
-    folds_of_groups,
-    folds_of_hashes,
-    number_of_folds,
-    row_hashes,
-    row_sums,
-)
+from chromatic.fitting.folds import Folds, folds_of_rows, number_of_folds, row_sums
 from chromatic.fitting.labels import (
     NOTHING_TOLD,
     LabelFacts,
@@ -77,6 +70,7 @@ class LocalSource(Source):
         self._labels: Labels | None = None
         self.threads = thread_count(threads)
         self._is_resolved = False
+        self._transposed: Transposed | None = None
         self.folds: Folds | None = None
 
     def read(self) -> None:
@@ -187,8 +181,17 @@ class LocalSource(Source):
         self._labels = settled(self._labels_as_given, kind, self._classes)
         return self._labels.classes
 
+    @contextlib.contextmanager
+    def coded(self, settings: Settings) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._transposed = None
+
     def color(self, request: Request) -> Coloring:
-        return color(self.rows, request, threads=self.threads)
+        if isinstance(self.rows, Rows):
+            self._transposed = transpose(self.rows, self.threads)  # labels are counted by it, too
+        return color(self.rows, request, transposed=self._transposed, threads=self.threads)
 
     def accumulate(
         self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
@@ -197,14 +200,21 @@ class LocalSource(Source):
         weights, statistic = self._weights, kind.statistic if self._weights is None else kind.weighted
         assert statistic is not None
         if self.folds is None:
-            self.folds = self._folds(settings)
+            keys = self.data.vocabulary.hashes
+            self.folds = folds_of_rows(self.rows, keys, self.told.groups, settings, threads=self.threads)
         extent = self._extent(number_of_folds(settings), coloring.n_colors)
         if isinstance(self.rows, StoredRows):
             needed = len(self._labels.each) * statistic.bytes_needed(extent)
             self.rows.memory.check(needed, "counting labels")
         sums: Any = statistic.zeros(extent)
-        labels = self._labels_of(of_class)
-        for start, kept in self._resolved(coloring, sums=kind.sums_collisions(settings)):
+        labels, summed = self._labels_of(of_class), kind.sums_collisions(settings)
+        transposed = self._transposed if summed and weights is None else None
+        if of_class is None:
+            self._transposed = None  # its memory is free for what follows
+        of_rows = labels, self.folds.of_rows, coloring.colors
+        if transposed is not None and sums.add_transposed(self.rows, transposed, of_rows, self.threads):
+            return sums  # type: ignore[no-any-return]
+        for start, kept in self._resolved(coloring, sums=summed):
             here = slice(start, start + kept.n_rows)
             told = {} if weights is None else {"weights": weights[here]}
             sums.add(kept, labels[here], self.folds.of_rows[here], coloring.colors, **told)
@@ -224,11 +234,11 @@ class LocalSource(Source):
         rows = self.rows
         if isinstance(rows, StoredRows):
             what = "finding the weights of linear columns (--linear 0 does without)"
-            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds, self.threads), what)
+            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds), what)
             rows = rows.load()
         return Weighing(
             rows,
-            Dense.of(rows, self._weights),
+            Dense.of(rows, self._weights, self.threads),
             self._labels_of(of_class),
             self.folds.of_rows,
             row_sums(rows, self.data.vocabulary.hashes),
@@ -246,20 +256,6 @@ class LocalSource(Source):
         if n_folds > 1 and vocabulary.fields is None and vocabulary.n_rows == self.rows.n_rows:
             extent = extent._replace(n_several=int(np.searchsorted(-vocabulary.counts, -1)))
         return extent
-
-    def _folds(self, settings: Settings) -> Folds:
-        n_rows = self.rows.n_rows
-        if settings.leakage == "none":
-            return Folds(np.zeros(n_rows, np.int32), settings)
-        if self.told.groups is not None:
-            return Folds(folds_of_groups(self.told.groups, n_rows, settings), settings)
-        if settings.leakage == "crossfit" and settings.folds == "consecutive":
-            return Folds(consecutive_folds(n_rows), settings)
-        sums, keys = np.empty(n_rows, np.uint64), self.data.vocabulary.hashes
-        for start, piece in self.rows.pieces():
-            sums[start : start + piece.n_rows] = row_sums(piece, keys)
-        hashes = row_hashes(sums, settings.seed, self.threads)
-        return Folds(folds_of_hashes(hashes, settings), settings)
 
     def label_moments(self, statistic: Statistic, of_class: int | None = None) -> tuple[float, float]:
         assert self.folds is not None
@@ -392,7 +388,8 @@ def source_of_files(
 ) -> Iterator[LocalSource]:
     """Open files as a source: in memory or, with a limit of memory, on disk for the time of the block."""
     if settings.memory is None:
-        yield MemorySource(reader.batches(paths), y, told, threads=reader.n_jobs)
+        batches = reader.batches(paths, gathered=settings.values == "elide")
+        yield MemorySource(batches, y, told, threads=reader.n_jobs)
         return
     with limited(settings.memory, settings.cache) as limit:
         yield DiskSource(reader, paths, limit, settings, y=y, told=told)

@@ -7,26 +7,32 @@ step on it costs as much as its features. The rows are visited in a new random o
 any fixed order, and most of all in the order of a sorted file, the steps need many times as many epochs.
 
 The weights of a fold come from the rows outside of it alone and start from nothing, so that no label of
-the fold is in them. Fewer rows would mean a stronger penalty: each is scaled to the rows it knows.
+the fold is in them. Fewer rows would mean a stronger penalty: each is scaled to the rows it knows. The
+models of all folds go over the rows together (`solving`): each skips the rows of its fold, and tells their
+loss.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._lanes import LANES
 from chromatic._threads import ordered_map
 from chromatic.coloring import Size
 from chromatic.data.rows import Rows
+from chromatic.encoding.linear import chances
 from chromatic.fitting import descent
+from chromatic.fitting.packed import Block, InMemory, Packed, by_content
+from chromatic.fitting.solving import Found, Lane, Singles, Together
 
 if TYPE_CHECKING:
     from chromatic.fitting.onward import Certainty
@@ -38,12 +44,12 @@ Integers = npt.NDArray[np.int64]
 Folds = npt.NDArray[np.int32]
 Used = npt.NDArray[np.bool_]
 
-STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of C, the inverse of the penalty
-STEP = 1.8  # from one strength to the next, where the choice is a finer one
+STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of C, the inverse of the penalty
+STEP, MOST_STRENGTH = 1.8, 10.0  # from one strength to the next, where all rows choose
 WORTH = 0.002  # a weaker penalty must predict better by this share
 MOST_EPOCHS, TOLERANCE = 30, 0.04  # the tolerance is of what the labels differ from their mean
 MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of what is left of them
-UNSETTLED = 0.1  # the same, where it is said
+UNSETTLED = 0.1  # of what the labels differ from their mean, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
 MOST_ENTRIES = 1 << 22  # of these rows
 NO_FOLD = -1
@@ -69,16 +75,18 @@ class Dense(NamedTuple):
     factors: Floats  # 0 for a column that never changes
 
     @classmethod
-    def of(cls, rows: Rows, importance: Floats | None = None) -> Dense:
-        # Sorted, so that the order of the rows does not change the last digit.
-        columns = rows.dense.astype(np.float64)
-        if importance is None:
-            columns = np.sort(columns, axis=0)
-            centers, spread = columns.mean(axis=0), columns.std(axis=0)
-        else:
-            orders = [np.lexsort((importance, column)) for column in columns.T]
-            both = [_moments(column[o], importance[o]) for column, o in zip(columns.T, orders, strict=True)]
-            centers, spread = np.array(both).reshape(-1, 2).T
+    def of(cls, rows: Rows, importance: Floats | None = None, threads: int = 1) -> Dense:
+        """Return what the model makes of the dense columns of rows; no order of the rows changes it."""
+
+        def moments(column: int) -> tuple[float, float]:
+            return ordered_moments(rows.dense[:, column], importance)
+
+        both = list(ordered_map(moments, range(rows.dense.shape[1]), threads))
+        return cls.of_moments(*np.array(both).reshape(-1, 2).T)
+
+    @classmethod
+    def of_moments(cls, centers: Floats, spread: Floats) -> Dense:
+        """Return it from means and standard deviations."""
         large = spread > 1e-9 * np.abs(centers)
         return cls(centers, np.where(large, 1.0 / np.where(large, spread, 1.0), 0.0))
 
@@ -91,16 +99,15 @@ class Dense(NamedTuple):
         return seen
 
 
-class Solution(NamedTuple):
-    """The dual variable of each row, and the weights that follow from all of them."""
-
-    duals: Floats
-    weights: Floats  # of the features that may be in several rows
-    dense: Floats  # of the dense columns as the model sees them; the last is the intercept
-
-    def scaled(self, factor: float) -> Solution:
-        """Return a copy for a C that is so many times as large, to go on from."""
-        return Solution(*(numbers * factor for numbers in self))
+def ordered_moments(numbers: npt.NDArray[np.floating], weights: Floats | None) -> tuple[float, float]:
+    """Return the mean and the standard deviation of numbers with weights; no order of them changes it."""
+    if weights is None:
+        ordered = np.sort(numbers).astype(np.float64)
+        return float(ordered.mean()), float(ordered.std())
+    order = np.lexsort((weights, numbers))
+    ordered, weights = numbers[order].astype(np.float64), weights[order]
+    mean = float(np.average(ordered, weights=weights))
+    return mean, math.sqrt(float(np.average((ordered - mean) ** 2, weights=weights)))
 
 
 @dataclass(frozen=True)
@@ -121,79 +128,90 @@ class Weighing:
         if self.importance is not None:
             object.__setattr__(self, "fold", np.where(self.importance > 0, self.fold, NO_FOLD))
 
-    def weight(self, which: Used) -> float:
-        """Return the weight of some rows, together."""
-        return float(which.sum() if self.importance is None else np.sort(self.importance[which]).sum())
-
-    def taken(self, numbers: Integers) -> Weighing:
-        """Return some of the rows."""
-        lengths = np.diff(self.rows.indptr)[numbers]
-        indptr = np.concatenate(([0], np.cumsum(lengths)))
-        entries = np.repeat(self.rows.indptr[numbers] - indptr[:-1], lengths) + np.arange(indptr[-1])
-        rows = Rows(
-            indptr=indptr,
-            codes=self.rows.codes[entries],
-            labels=None,
-            dense=self.rows.dense[numbers],
-            n_features=self.rows.n_features,
-            vocabulary=self.rows.vocabulary,
-        )
-        return replace(
-            self,
-            rows=rows,
-            labels=self.labels[numbers],
-            fold=self.fold[numbers],
-            sums=self.sums[numbers],
-            importance=None if self.importance is None else self.importance[numbers],
-        )
+    @cached_property
+    def scale(self) -> tuple[float, float]:
+        """The mean and the standard deviation of labels that are numbers: kernels work in units of them."""
+        if self.binary:
+            return 0.0, 1.0
+        used = self.fold >= 0
+        weights = None if self.importance is None else self.importance[used]
+        mean, spread = ordered_moments(self.labels[used], weights) if used.any() else (0.0, 0.0)
+        return mean, spread if spread > 0 else 1.0
 
     @cached_property
-    def csr(self) -> tuple[Integers, Integers, npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+    def packed(self) -> Packed:
         """The rows as kernels take them, with dense columns as the model sees them."""
-        indptr, codes = self.rows.indptr, self.rows.codes
-        ends = indptr[1:]
-        if self.n_several < self.rows.n_features:
-            ends = np.empty(self.rows.n_rows, np.int64)
-            descent.several_until((indptr, codes), self.n_several, ends)
-        return indptr, ends, codes, self.dense.seen(self.rows)
+        block = self.block(self.rows, np.arange(self.rows.n_rows))
+        return InMemory(block, self._order(block), self.seed)
 
-    def orders(self, used: Used) -> Iterator[Integers]:
-        """Yield rows in a new random order, over and over; their content decides, not their numbers.
+    def block(self, rows: Rows, numbers: Integers) -> Block:
+        """Return rows, which have these numbers, as kernels take them."""
+        heads = np.empty(rows.n_rows, descent.HEAD)
+        descent.place((rows.indptr, rows.codes), self.n_several, heads)
+        labels, (center, unit) = self.labels[numbers], self.scale
+        heads["label"] = np.where(labels == 1, 1.0, -1.0) if self.binary else (labels - center) / unit
+        heads["weight"] = 1.0 if self.importance is None else self.importance[numbers]
+        heads["fold"], heads["number"] = self.fold[numbers], numbers
+        return Block(heads, rows.codes, self.dense.seen(rows))
 
-        Nothing of the other rows matters.
+    def _order(self, block: Block) -> Integers:
+        """Return the rows of a block that play a part, in the order of their content.
+
+        Of equal rows, the labels of one fold change the order of no other.
         """
-        order, epoch = self._sorted[used[self._sorted]], 0
-        while True:
-            descent.shuffle(order, np.uint64((self.seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
-            yield order
-            epoch += 1
+        heads = block.heads
+        columns = block.dense.astype(np.float64) @ np.sqrt(np.arange(2.0, 2.0 + block.dense.shape[1]))
+        keys = columns, heads["fold"], heads["label"], heads["weight"]
+        order = by_content(keys, self.sums[heads["number"]])
+        return order[heads["fold"][order] >= 0]
 
-    @cached_property
-    def _sorted(self) -> Integers:
-        """The rows in the order of their content; equal ones in that of their labels."""
-        dense = self.rows.dense @ np.sqrt(np.arange(2.0, 2.0 + self.rows.dense.shape[1]))
-        weights = () if self.importance is None else (self.importance,)
-        return np.lexsort((*weights, dense, self.labels, self.sums))
+    def orders(self) -> Iterator[npt.NDArray[np.uint32]]:
+        """Yield the rows that play a part in a new random order, over and over."""
+        for epoch in count():
+            yield next(self.packed.visits(epoch)).order
 
-    def all_weights(self, solution: Solution) -> npt.NDArray[np.float32]:
+    @property
+    def csr(self) -> tuple[Integers, npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
+        """The rows, with dense columns as the model sees them."""
+        return self.rows.indptr, self.rows.codes, self.dense.seen(self.rows)
+
+    def all_weights(self, level: Level) -> npt.NDArray[np.float32]:
         """Return the weights of all features: those of one row are what its dual variable says."""
-        indptr, ends, codes, _ = self.csr
         weights = np.zeros(self.rows.n_features, np.float32)
-        weights[: self.n_several] = solution.weights
-        signed = (
-            np.where(self.labels == 1, solution.duals, -solution.duals) if self.binary else solution.duals
-        )
-        weights[codes[codes >= self.n_several]] = np.repeat(signed, indptr[1:] - ends)
+        weights[: self.n_several] = self.scale[1] * level.found[-1].weights
+        if self.n_several == self.rows.n_features:
+            return weights
+        moves, numbers = np.zeros(self.rows.n_rows), self.packed.numbers()
+        moves[numbers] = self.scale[1] * level.duals
+        if self.binary:
+            moves[numbers] = level.strength * chances(level.duals.astype(np.float64))
+            moves *= np.where(self.labels == 1, 1.0, -1.0)
+            moves *= 1.0 if self.importance is None else self.importance
+        moves[self.fold < 0] = 0.0
+        for start, piece in self.rows.pieces():
+            own = piece.codes >= self.n_several
+            of_rows = np.repeat(moves[start : start + piece.n_rows], np.diff(piece.indptr))
+            weights[piece.codes[own]] = of_rows[own]
         return weights
 
 
-def bytes_to_weigh(size: Size, n_folds: int, threads: int) -> int:
-    """Return the memory for all rows at once, a sample, and the solutions that are kept or worked on."""
-    rows = 4 * size.n_entries + size.n_rows * (72 + 28 * size.n_dense)
-    sample = 28 * min(size.n_entries, MOST_ENTRIES)
-    solution = 8 * size.n_features + 8 * size.n_rows
-    working = (threads + 4) * solution + threads * 40 * size.n_rows
-    return rows + sample + working + 4 * (n_folds + 1) * size.n_features
+class Level(NamedTuple):
+    """What the models of all folds, and that of all rows as the last, have found for a C."""
+
+    strength: float
+    loss: float  # of the rows that were held out, together
+    found: list[Found]
+    duals: Singles  # of the model of all rows
+
+
+def bytes_to_weigh(size: Size, n_folds: int) -> int:
+    """Return the memory for all rows at once, a sample, and the models with copies of their weights."""
+    models = LANES * -(-(n_folds + 1) // LANES)
+    rows = 4 * size.n_entries + size.n_rows * (80 + 16 * size.n_dense)
+    sample = 12 * min(size.n_entries, MOST_ENTRIES) + 80 * min(size.n_rows, MOST_TO_CHOOSE)
+    choosing = sample + 4 * len(STRENGTHS) * size.n_features
+    solving = 4 * models * (size.n_rows + size.n_features) + 8 * (n_folds + 2) * size.n_features
+    return rows + max(choosing, solving)
 
 
 def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
@@ -201,180 +219,156 @@ def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
 
     Features of one row have no weight out of its fold.
     """
-    strength, loss = choose_strength(task)
-    by_fold = np.zeros((task.n_several, n_folds if n_folds > 1 else 0), np.float32)
-    if n_folds > 1:
-        strength, loss, solved = _choose_finer(task, strength, n_folds, threads)
-        for fold, (_, solution) in solved.items():
-            by_fold[:, fold] = solution.weights
-    log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / strength)
-
-    def solve(fold: int) -> tuple[float, Solution]:
-        return _out_of_fold(task, fold, strength, _nothing(task))
-
-    folds = range(n_folds - 2)
-    solutions = ordered_map(solve, (*folds, NO_FOLD), threads)
+    strength, loss = choose_strength(task, threads)
+    folds = [*range(n_folds)] if n_folds > 1 else []
+    lanes = [_out_of_fold(task, fold, n_folds) for fold in (*folds, NO_FOLD)]
+    sizes = task.n_several, len(task.dense.centers)
+    together = Together(task.packed, lanes, sizes, binary=task.binary, threads=threads)
+    level = _rise(together, strength, binary=task.binary, most=MOST_STRENGTH if folds else strength)
+    log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / level.strength)
+    (center, unit), of_all_rows = task.scale, level.found[-1]
+    by_fold = np.empty((task.n_several, len(folds)), np.float32)
     for fold in folds:
-        by_fold[:, fold] = next(solutions)[1].weights
-    intercept, solution = next(solutions)
-    of_dense = solution.dense[:-1] * task.dense.factors
+        by_fold[:, fold] = unit * level.found[fold].weights
+    if folds:
+        loss = unit**2 * level.loss / max(_weight(task, task.fold >= 0), 1e-300)
+    of_dense = unit * of_all_rows.of_dense[:-1] * task.dense.factors
+    said = center + unit * (lanes[-1].offset + float(of_all_rows.of_dense[-1]))
     return Weights(
-        of_features=task.all_weights(solution),
+        of_features=task.all_weights(level),
         by_fold=by_fold,
         of_dense=of_dense,
-        intercept=intercept + float(solution.dense[-1] - of_dense @ task.dense.centers),
-        strength=strength,
+        intercept=said - float(of_dense @ task.dense.centers),
+        strength=level.strength,
         held_out_loss=loss,
     )
 
 
-def _out_of_fold(task: Weighing, fold: int, strength: float, start: Solution) -> tuple[float, Solution]:
-    """Return the mean and the solution of the rows outside of a fold."""
-    used = (task.fold >= 0) & (task.fold != fold)
-    share = task.weight(used) / max(task.weight(task.fold >= 0), 1.0)
-    offset = _offset(task, used)
-    if offset is None:
+def _rise(together: Together, strength: float, *, binary: bool, most: float) -> Level:
+    """Return the best C for all folds, from a given one on, and what each model has found.
+
+    All rows may want a weaker penalty than a sample: they have more rows of each feature. Each solution is
+    the start of the next, as long as the rows that are held out are predicted better.
+    """
+    loss = _solve(together, strength, math.inf, binary=binary)
+    if (together.off() > UNSETTLED).any():
+        log.warning(
+            "the weights of linear columns are not settled after %d epochs, rows are off by %.2g of what "
+            "their labels differ by; they are used as they are",
+            MOST_EPOCHS if binary else MOST_EPOCHS_OF_NUMBERS,
+            together.off().max(),
+        )
+    best = Level(strength, loss, together.found(), together.duals(-1))
+    while strength < most:
+        strength *= STEP
+        loss = _solve(together, strength, (1.0 - WORTH) * best.loss, binary=binary)
+        if loss >= (1.0 - WORTH) * best.loss:
+            break
+        best = Level(strength, loss, together.found(), together.duals(-1))
+    return best
+
+
+def _solve(together: Together, strength: float, enough: float, *, binary: bool) -> float:
+    """Go over the rows until all models are settled or will not come below a loss; return their loss.
+
+    A model that is settled learns no more: no label of its fold is to tell how far it goes.
+    """
+    last = loss = math.inf
+    settled = np.zeros(together.n, bool)
+    for _ in range(MOST_EPOCHS if binary else MOST_EPOCHS_OF_NUMBERS):
+        together.stop(settled)
+        together.epoch(strength)
+        last, loss = loss, float(together.lost().sum())
+        settled |= _settled(together, binary=binary)
+        if settled.all() or _expected(last, loss) >= enough:
+            break
+    return loss
+
+
+def choose_strength(task: Weighing, threads: int = 1) -> tuple[float, float]:
+    """Return the C under which the labels of a fifth of the rows are about likeliest, and their loss.
+
+    Of penalties that are alike, the strongest is chosen: weaker ones take more epochs.
+    """
+    sample = _sample(task)
+    held_out = sample.heads["fold"] == 1
+    known = sample.heads[~held_out]
+    lane = _lane(known["label"] > 0 if task.binary else known["label"], known["weight"], binary=task.binary)
+    if lane is None or not held_out.any():
+        return STRENGTHS[0], 0.0
+    learns, tells = np.array([True, False]), np.array([False, True])
+    lanes = [lane._replace(factor=strength, learns=learns, tells=tells) for strength in STRENGTHS]
+    rows = InMemory(sample, np.arange(len(sample.heads)), task.seed)
+    sizes = task.n_several, len(task.dense.centers)
+    together = Together(rows, lanes, sizes, binary=task.binary, threads=threads)
+    last = losses = np.full(len(lanes), np.inf)
+    for _ in range(MOST_EPOCHS if task.binary else MOST_EPOCHS_OF_NUMBERS):
+        together.epoch(1.0)
+        last, losses = losses, together.lost()
+        hopeless = _expected(last, losses) >= (1.0 - WORTH) * losses.min()
+        if (_settled(together, binary=task.binary) | hopeless).all():
+            break
+    best = int((losses <= losses.min() * (1.0 + WORTH)).argmax())
+    weight = float(np.sort(sample.heads["weight"][held_out]).sum(dtype=np.float64))
+    return STRENGTHS[best], float(losses[best]) / weight * task.scale[1] ** 2
+
+
+def _settled(together: Together, *, binary: bool) -> Used:
+    """Return which models are near enough to their optimum."""
+    return np.asarray(together.off() <= (TOLERANCE if binary else TOLERANCE_OF_NUMBERS * together.left()))
+
+
+def _expected(last: Any, now: Any) -> Any:
+    """Return what losses will come to, if each epoch gains a third of what the one before it did.
+
+    >>> float(_expected(9.0, 5.0)), float(_expected(math.inf, 5.0))
+    (3.0, -inf)
+    """
+    return now - 0.5 * np.maximum(last - now, 0.0)
+
+
+def _sample(task: Weighing) -> Block:
+    """Return rows to choose the penalty by, as many as are worth the time; fold 1 is held out."""
+    block, order = task.packed.some()
+    n_rows, n_entries = len(order), int(block.heads["several"].sum(dtype=np.int64))
+    share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
+    sample = block.taken(order[: int(n_rows * share)])
+    sample.heads["fold"] = np.arange(len(sample.heads)) < len(sample.heads) // 5
+    return sample
+
+
+def _out_of_fold(task: Weighing, fold: int, n_folds: int) -> Lane:
+    """Return the model of the rows outside of a fold."""
+    used, (center, unit) = (task.fold >= 0) & (task.fold != fold), task.scale
+    weights = None if task.importance is None else task.importance[used]
+    lane = _lane((task.labels[used] - center) / unit, weights, binary=task.binary)
+    folds = np.arange(n_folds)
+    if lane is None:
         log.warning(
             "the rows outside of fold %d have labels of one kind; the linear columns of its rows are 0",
             fold,
         )
-        return 0.0, _nothing(task)
-    return offset, _solve(task, used, (offset, strength / share), start)
+        return Lane(1.0, 0.0, 0.0, folds < 0, folds == fold)
+    share = _weight(task, used) / max(_weight(task, task.fold >= 0), 1.0)
+    return lane._replace(factor=1.0 / share, learns=folds != fold, tells=folds == fold)
 
 
-def choose_strength(task: Weighing) -> tuple[float, float]:
-    """Return the C under which the labels of a fifth of the rows are about likeliest, and their loss.
+def _lane(labels: Any, weights: Any, *, binary: bool) -> Lane | None:
+    """Return a model of some labels, which knows its rows not yet; None where all labels are of one kind.
 
-    From the strongest penalty on, each solution is the start of the next, until held-out rows are
-    predicted worse. Of penalties that are alike, the strongest is chosen: weaker ones take more epochs.
+    No order of the rows changes it.
     """
-    sample, held_out = _sample(task)
-    used, held_out = (sample.fold >= 0) & ~held_out, held_out & (sample.fold >= 0)
-    offset = _offset(sample, used)
-    if offset is None or not held_out.any():
-        return STRENGTHS[0], 0.0
-    solution, losses, last = _nothing(sample), [], STRENGTHS[0]
-    for strength in STRENGTHS:
-        solution = _solve(sample, used, (offset, strength), solution.scaled(strength / last))
-        last = strength
-        losses.append(_loss(sample, (offset, solution), held_out))
-        if losses[-1] > min(losses) * (1.0 + WORTH):
-            break
-    best = int((np.array(losses) <= min(losses) * (1.0 + WORTH)).argmax())
-    return STRENGTHS[best], losses[best]
-
-
-def _choose_finer(
-    task: Weighing, strength: float, n_folds: int, threads: int
-) -> tuple[float, float, dict[int, tuple[float, Solution]]]:
-    """Return the best C for the last two folds, from a given one on, their loss, and what each has found.
-
-    All rows may want a weaker penalty than a sample: they have more rows of each feature.
-    """
-    folds = n_folds - 2, n_folds - 1
-    held_out = [task.fold == fold for fold in folds]
-    shares = [task.weight(which) for which in held_out]
-
-    def solve(strength: float, starts: Sequence[Solution]) -> tuple[float, list[tuple[float, Solution]]]:
-        tasks = zip(folds, starts, strict=True)
-        solved = list(ordered_map(lambda one: _out_of_fold(task, one[0], strength, one[1]), tasks, threads))
-        losses = [_loss(task, one, which) for one, which in zip(solved, held_out, strict=True)]
-        return float(np.average(losses, weights=shares if any(shares) else None)), solved
-
-    loss, solved = solve(strength, [_nothing(task) for _ in folds])
-    while strength < STRENGTHS[-1]:
-        following = solve(STEP * strength, [solution.scaled(STEP) for _, solution in solved])
-        if following[0] >= loss * (1.0 - WORTH):
-            break
-        strength, (loss, solved) = STEP * strength, following
-    return strength, loss, dict(zip(folds, solved, strict=True))
-
-
-def _sample(task: Weighing) -> tuple[Weighing, npt.NDArray[np.bool_]]:
-    """Return rows to choose the penalty by, as many as are worth the time, and which are held out."""
-    n_rows, n_entries = task.rows.n_rows, len(task.rows.codes)
-    share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
-    drawn = next(task.orders(np.ones(n_rows, bool)))[: int(n_rows * share)]
-    place = np.argsort(drawn)
-    sample = task if share == 1.0 else task.taken(drawn[place])
-    return sample, place < len(drawn) // 5
-
-
-def _loss(task: Weighing, solved: tuple[float, Solution], which: Used) -> float:
-    """Return the mean loss of some rows; 0 for none."""
-    numbers = np.flatnonzero(which)
-    if not len(numbers):
-        return 0.0
-    (offset, solution), margins = solved, np.empty(len(numbers))
-    descent.predict(task.csr, solution[1:], numbers, margins)
-    labels, margins = task.labels[numbers], margins + offset
-    if task.binary:
-        losses = np.logaddexp(0.0, np.where(labels == 1, -margins, margins))
-    else:
-        losses = (labels - margins) ** 2
-    weights = None if task.importance is None else task.importance[which]
-    return float(losses.mean() if weights is None else np.average(losses, weights=weights))
-
-
-def _offset(task: Weighing, used: Used) -> float | None:
-    """Return what the model says where it knows nothing; None where all labels are of one kind."""
-    labels = task.labels[used]
     if not len(labels) or labels.min() == labels.max():
         return None
-    mean, _ = _spread(task, used)
-    return math.log(mean / (1 - mean)) if task.binary else mean
+    order = np.argsort(labels, kind="stable") if weights is None else np.lexsort((weights, labels))
+    labels = labels[order].astype(np.float64)
+    weights = np.ones(len(labels)) if weights is None else weights[order].astype(np.float64)
+    mean = float(np.average(labels, weights=weights))
+    spread = float((weights * np.abs(labels - mean)).sum())
+    nothing = np.zeros(0, bool)
+    return Lane(1.0, math.log(mean / (1 - mean)) if binary else mean, spread, nothing, nothing)
 
 
-def _spread(task: Weighing, used: Used) -> tuple[float, float]:
-    """Return the mean of the labels, and by how much they differ from it; no order of rows changes it."""
-    if task.importance is None:
-        labels = np.sort(task.labels[used])
-        mean = labels.mean()
-        return float(mean), float(np.abs(labels - mean).sum())
-    labels, weights = task.labels[used], task.importance[used]
-    order = np.lexsort((weights, labels))
-    mean, _ = _moments(labels[order], weights[order])
-    return mean, float((weights[order] * np.abs(labels[order] - mean)).sum())
-
-
-def _moments(numbers: Floats, weights: Floats) -> tuple[float, float]:
-    """Return the mean and the standard deviation of numbers with weights."""
-    mean = float(np.average(numbers, weights=weights))
-    return mean, math.sqrt(float(np.average((numbers - mean) ** 2, weights=weights)))
-
-
-def _nothing(task: Weighing) -> Solution:
-    n_dense = len(task.dense.centers)
-    return Solution(np.zeros(task.rows.n_rows), np.zeros(task.n_several), np.zeros(n_dense + 1))
-
-
-def _solve(
-    task: Weighing,
-    used: Used,
-    fixed: tuple[float, float],
-    start: Solution,
-) -> Solution:
-    """Go over the rows until their dual variables are about what the weights say of them.
-
-    `fixed` are the offset and C.
-    """
-    _, spread = _spread(task, used)
-    importance = np.empty(0) if task.importance is None else task.importance
-    descend = descent.descend if task.binary else descent.descend_squares
-    most, tolerance = MOST_EPOCHS, TOLERANCE * spread
-    if not task.binary:
-        most = MOST_EPOCHS_OF_NUMBERS
-    for order in islice(task.orders(used), most):
-        off = descend(task.csr, (task.labels, order, importance), fixed, start)
-        if not task.binary:  # dual variables come to C times what is left of labels, which may be little
-            tolerance = TOLERANCE_OF_NUMBERS * float(np.abs(start.duals[used]).sum()) / fixed[1]
-        if off <= tolerance:
-            return start
-    if off > UNSETTLED * spread:
-        log.warning(
-            "the weights of linear columns are not settled after %d epochs, rows are off by %.2g; they are "
-            "used as they are",
-            most,
-            off / max(task.weight(used), 1.0),
-        )
-    return start
+def _weight(task: Weighing, which: Used) -> float:
+    """Return the weight of some rows, together."""
+    return float(which.sum() if task.importance is None else np.sort(task.importance[which]).sum())

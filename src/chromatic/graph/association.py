@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel
+from chromatic._numba import inlined, kernel, log_gamma
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
 from chromatic.graph.walk import Edges
@@ -95,7 +95,7 @@ def _fewest_rows(n: int, worst: float, least: int) -> int:
 
 @inlined
 def _log_choose(n, k):  # type: ignore[no-untyped-def]
-    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0)
 
 
 @kernel

@@ -1,11 +1,10 @@
-"""From a frame to its vocabulary, and to the frame of coded rows."""
+"""From a frame to the frame of its coded rows, each with its fold."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,26 +13,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from chromatic.data.batch import NO_FIELD, Batch
-from chromatic.data.counting import Counted, count, one_hash
+from chromatic.data.counting import is_narrow
 from chromatic.data.hashing import mix_integers
-from chromatic.data.names import Names
 from chromatic.data.rows import Rows
-from chromatic.data.schema import Schema
-from chromatic.data.vocabulary import Vocabulary, limits_of, of_counts
-from chromatic.errors import InputError
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.fitting.folds import folds_of_hashes, hashes_of_sums, row_sums
 from chromatic.parameters import Settings
-from chromatic.spark.columns import batch_of, is_integer, quoted
-from chromatic.spark.frames import (
-    ENTRIES,
-    Batches,
-    fetch,
-    given_back,
-    lists_of,
-    rows_of_lists,
-    with_columns,
-)
+from chromatic.spark.columns import batch_of, quoted
+from chromatic.spark.frames import Batches, lists_of, rows_of_lists, with_columns
 from chromatic.spark.told import Groups
 
 log = logging.getLogger("chromatic")
@@ -42,68 +29,6 @@ log = logging.getLogger("chromatic")
 SUM, NUMBER, ORDER, GROUP = (f"_chromatic_{name}" for name in ("sum", "number", "order", "group"))
 FOLD, DRAW = "_chromatic_fold", "_chromatic_draw"
 _DENSE = T.StructField("dense", T.ArrayType(T.DoubleType()))
-
-
-def learn_vocabulary(
-    frame: DataFrame, features: str, n_rows: int, settings: Settings, schema: Schema | None = None
-) -> Vocabulary:
-    """Count the features on the workers, and give those that are kept their codes on the driver.
-
-    The schema says what the columns of a table are.
-    """
-    integers = is_integer(frame.schema[features].dataType, schema)
-    limits, known = limits_of(settings), schema or Schema()
-    made = "key long, count long" + ("" if integers else ", name binary, field int")
-
-    def count_features(batches: Batches) -> Iterator[pa.RecordBatch]:
-        held: list[Batch] = []
-        for batch in batches:
-            held.append(batch_of(batch.column(0), schema))
-            if sum(len(one.ids) for one in held) >= ENTRIES:
-                yield from _counted(held)
-                held = []
-        if held:
-            yield from _counted(held)
-
-    summed = [F.sum("count").alias("count")]
-    if not integers:
-        summed += [F.min("name").alias("name"), F.max("name").alias("other"), F.min("field").alias("field")]
-    partial = frame.select(quoted(features)).mapInArrow(count_features, made)
-    counted = partial.groupBy("key").agg(*summed).persist()
-    try:
-        dense = F.col("count") > F.lit(settings.dense_threshold * n_rows)
-        n_features: int = counted.count()
-        if not integers:
-            two = counted.filter(F.col("name") != F.col("other")).first()
-            if two is not None:
-                raise one_hash(bytes(two["name"]), bytes(two["other"]))
-        kept = counted.drop("other").filter((F.col("count") >= settings.min_count) | dense)
-        if not integers and not settings.names and not limits["name_fields"]:
-            # dense columns are called by name nevertheless
-            kept = kept.withColumn("name", F.when(dense, F.col("name")).otherwise(F.lit(b"")))
-        table = fetch(kept)
-    finally:
-        counted.unpersist()
-    if not n_features and not known.numbers:
-        raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
-    log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
-    dropped = n_features - len(table)
-    counted_here = _counted_of(table, integers)
-    if not isinstance(frame.schema[features].dataType, T.StructType):
-        counted_here = replace(counted_here, fields=None)
-    vocabulary, _, _ = of_counts(
-        counted_here,
-        integers=integers,
-        n_rows=n_rows,
-        numeric_names=known.numeric_names,
-        **limits,
-    )
-    return replace(
-        vocabulary,
-        dropped_features=vocabulary.dropped_features + dropped,
-        field_names=vocabulary.field_names or (known.field_names if limits["keep_fields"] else ()),
-        schema=schema,
-    )
 
 
 @dataclass(frozen=True)
@@ -161,7 +86,11 @@ def number_among(column: str, order: str) -> Column:
 def broadcast_bytes(vocabulary: Vocabulary) -> int:
     """The memory that a vocabulary needs in each Python worker: its keys, and a table that finds them."""
     n = len(vocabulary) + len(vocabulary.dense_keys)
-    return vocabulary.keys.itemsize * n + 16 * (1 << max(10, (2 * n).bit_length()))
+    of_keys = vocabulary.keys.itemsize * n
+    largest = int(max(vocabulary.keys.max(initial=0), vocabulary.dense_keys.max(initial=0)))
+    if vocabulary.integers and is_narrow(largest, 8 * n):  # the integers are places in the table
+        return of_keys + 4 * (largest + 1)
+    return of_keys + 16 * (1 << max(10, (2 * n).bit_length()))
 
 
 def code(
@@ -189,12 +118,13 @@ def code(
         f"{size >> 20:,}",
         "joined" if joined else "broadcast",
     )
+    numbered = numbering is not None
     if joined:
         frame = _with_dense(frame, vocabulary) if dense else frame
-        coded = _coded_by_join(frame, vocabulary)
+        coded = _coded_by_join(frame, vocabulary, summed=numbered)
     else:
-        coded = _coded_by_broadcast(frame, vocabulary, dense=dense)
-    return coded.drop(SUM) if numbering is None else numbering.with_folds(coded)
+        coded = _coded_by_broadcast(frame, vocabulary, dense=dense, summed=numbered)
+    return coded if numbering is None else numbering.with_folds(coded)
 
 
 def _with_dense(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
@@ -212,27 +142,32 @@ def _lists_of_dense(rows: Rows) -> pa.ListArray:
     return lists_of(np.arange(n_rows + 1) * n_dense, rows.dense.astype(np.float64).ravel())
 
 
-def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary, *, dense: bool) -> DataFrame:
-    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
+def _coded_by_broadcast(
+    frame: DataFrame, vocabulary: Vocabulary, *, dense: bool, summed: bool
+) -> DataFrame:
+    light = replace(vocabulary, names=None, counts=vocabulary.counts[:0])
+    shared = frame.sparkSession.sparkContext.broadcast(light)
     others = [name for name in frame.columns if name != "features"]
+    fields = [T.StructField("codes", T.ArrayType(T.IntegerType()))]
+    fields += [T.StructField(SUM, T.LongType())] if summed else []
+    fields += [_DENSE] if dense else []
+    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
         known: Vocabulary = shared.value
+        hashes = known.hashes if summed else None
         for batch in batches:
             rows = known.encode([batch_of(batch.column("features"), known.schema)])
             arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
-            arrays.append(pa.array(row_sums(rows, known.hashes).view(np.int64)))
+            arrays += [] if hashes is None else [pa.array(row_sums(rows, hashes).view(np.int64))]
             arrays += [_lists_of_dense(rows)] if dense else []
             arrays += [batch.column(name) for name in others]
             yield pa.RecordBatch.from_arrays(arrays, schema.names)
 
-    fields = [T.StructField("codes", T.ArrayType(T.IntegerType())), T.StructField(SUM, T.LongType())]
-    fields += [_DENSE] if dense else []
-    schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
     return frame.mapInArrow(code_rows, schema)
 
 
-def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary, *, summed: bool) -> DataFrame:
     """Rows taken apart into features, joined with the vocabulary, and put together again."""
     session = frame.sparkSession
     integers, table = vocabulary.integers, vocabulary.schema
@@ -271,35 +206,10 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     )
     codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
     coded = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
-    summed = with_columns(coded, ["keys"], [T.StructField(SUM, T.LongType())], sums_of)
-    return summed.drop("keys")
+    if summed:
+        coded = with_columns(coded, ["keys"], [T.StructField(SUM, T.LongType())], sums_of)
+    return coded.drop("keys")
 
 
 def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
     return np.array(numbers.to_numpy(zero_copy_only=False), np.int64).view(np.uint64)
-
-
-def _counted(batches: list[Batch]) -> Iterator[pa.RecordBatch]:
-    """What some batches count, as rows of key, count and the name of a string."""
-    counted = count(batches, 1)
-    some = np.flatnonzero(counted.counts)
-    keys = counted.keys[some].astype(np.uint64).view(np.int64)
-    columns: dict[str, Any] = {"key": keys, "count": counted.counts[some]}
-    if counted.all_names is not None:
-        columns["name"] = counted.names(some).to_arrow().cast(pa.binary())
-        fields = np.full(len(some), NO_FIELD, np.int32) if counted.fields is None else counted.fields[some]
-        columns["field"] = fields
-    yield from given_back(columns)
-
-
-def _counted_of(table: pa.Table, integers: bool) -> Counted:
-    """Fetched counts in the order that breaks ties: by value, or by the hash's signed view."""
-    keys = table.column("key").to_numpy()
-    order = np.argsort(keys)
-    counts = table.column("count").to_numpy()[order]
-    names = fields = None
-    if not integers:
-        fields = table.column("field").to_numpy().astype(np.int32)[order]
-        names = Names.of_arrow(table.column("name").combine_chunks().cast(pa.large_binary()))
-    kept = keys[order].view(np.uint64)
-    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order, fields)

@@ -29,6 +29,15 @@ def quoted(column: str) -> str:
     return "`" + column.replace("`", "``") + "`"
 
 
+def check_at_rest(frame: DataFrame, what: str) -> None:
+    """Refuse a stream."""
+    if frame.isStreaming:
+        raise InputError(
+            f"the frame is a stream, and {what} from a frame at rest; expected one, such as the batches of "
+            "foreachBatch"
+        )
+
+
 def check_features(frame: DataFrame, column: str) -> T.DataType:
     """The type of the features' column, which must be one of KINDS."""
     kind = type_of(frame, column)
@@ -103,7 +112,7 @@ def wrong_features(kind: T.DataType, features: Column) -> list[tuple[Column, str
     elif isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StructType):
         element, value = (features.getField(field.name) for field in kind.elementType.fields)
     if is_integer(kind) and not isinstance(kind, VectorUDT):
-        beyond = F.exists(element, lambda x: (x < 0) | (x > LARGEST))
+        beyond = (F.array_min(element) < 0) | (F.array_max(element) > LARGEST)
         wrong.append((beyond, f"has integers that are not in 0 to {LARGEST}"))
     if value is not None:
         wrong.append((F.exists(value, lambda x: x.cast("double").isin(*INFINITE)), "has infinite values"))
@@ -116,8 +125,13 @@ def _batch_of_vectors(vectors: pa.StructArray) -> Batch:
     lengths = values.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     numbers = values.flatten().to_numpy(zero_copy_only=False)
-    if not np.isfinite(numbers).all():
-        raise InputError("a vector of features has NaN or infinite values; expected finite numbers")
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        wrong = len(np.unique(np.repeat(np.arange(len(lengths)), lengths)[~finite]))
+        raise InputError(
+            f"a column of vectors has NaN or infinite values in {wrong:,} of {len(lengths):,} rows of a "
+            "batch; expected finite numbers"
+        )
     is_dense = np.repeat(kinds.to_numpy(zero_copy_only=False) == 1, lengths)
     ids = (np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)).astype(np.uint32)
     ids[~is_dense] = indices.flatten().to_numpy(zero_copy_only=False)

@@ -9,16 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
 from chromatic.graph.thinned import Graph
 from chromatic.graph.walk import edges
-from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back
+from chromatic.spark.frames import Batches, coded_chunks
+from chromatic.spark.shuffle import add_up, merged
 
 BYTES_PER_EDGE = 60  # fetched (16), taken apart and sorted (32), and twice in the graph (12)
+
+_NOTHING = pa.schema({"key": pa.int64(), "count": pa.int64()})
 
 
 def fetch_graph(coded: DataFrame, vocabulary: Vocabulary, k: int, most_bytes: int) -> Graph:
@@ -27,27 +29,29 @@ def fetch_graph(coded: DataFrame, vocabulary: Vocabulary, k: int, most_bytes: in
     # A pair is seen at most as often as its rarer end, and codes are in descending count.
     n_frequent = int(np.searchsorted(-vocabulary.counts, -k, side="right"))
 
-    def count_edges(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def count_edges(batches: Batches) -> Iterator[pa.Table]:
         for rows, _ in coded_chunks(batches, n_features, fingerprint):
             for later, earlier, counts in edges_of(rows, n_frequent):
                 edge = (later.astype(np.int64) << 32) | earlier.astype(np.int64)
-                yield from given_back({"edge": edge, "count": counts.astype(np.int64)})
+                yield pa.table({"key": edge, "count": counts.astype(np.int64)})
 
-    pairs = coded.select("codes").mapInArrow(count_edges, "edge long, count long")
-    frequent = pairs.groupBy("edge").agg(F.sum("count").alias("count")).filter(F.col("count") >= k)
-    frequent = frequent.persist()
-    try:
-        n_edges: int = frequent.count()
-        if n_edges * BYTES_PER_EDGE > most_bytes:
-            raise InputError(
-                f"{n_edges:,} pairs of features are seen in {k} rows or more and need "
-                f"{n_edges * BYTES_PER_EDGE >> 20:,} MB on the driver, of {most_bytes >> 20:,}; expected a "
-                "larger minEdgeCount, or more driverMemoryInMB"
-            )
-        table = fetch(frequent)
-    finally:
-        frequent.unpersist()
-    edge, counts = table.column("edge").to_numpy(), table.column("count").to_numpy()
+    def frequent(table: pa.Table) -> pa.Table:
+        summed = add_up(table)
+        return summed.filter(pa.array(summed.column("count").to_numpy() >= k))
+
+    n_edges, tables = 0, [_NOTHING.empty_table()]
+    for found in merged(coded.select("codes"), count_edges, frequent):
+        n_edges += len(found)
+        if n_edges * BYTES_PER_EDGE <= most_bytes:
+            tables.append(found)
+    if n_edges * BYTES_PER_EDGE > most_bytes:
+        raise InputError(
+            f"{n_edges:,} pairs of features are seen in {k} rows or more and need "
+            f"{n_edges * BYTES_PER_EDGE >> 20:,} MB on the driver, of {most_bytes >> 20:,}; expected a "
+            "larger minEdgeCount, or more driverMemoryInMB"
+        )
+    table = pa.concat_tables(tables)
+    edge, counts = table.column("key").to_numpy(), table.column("count").to_numpy()
     order = np.argsort(edge)
     edge, counts = edge[order], np.minimum(counts[order], 1 << 31).astype(np.uint32)
     later, earlier = (edge >> 32).astype(np.uint32), (edge & 0xFFFFFFFF).astype(np.uint32)

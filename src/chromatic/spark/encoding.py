@@ -1,7 +1,8 @@
-"""Columns of features to encoded columns: a map with the model broadcast."""
+"""Columns of features to encoded columns: a map with the model broadcast, or a join with it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,22 +14,17 @@ from pyspark.sql import types as T
 
 from chromatic.data.rows import Rows
 from chromatic.data.unseen import check_known
-from chromatic.encoding.encoded import Encoded, Tables
+from chromatic.encoding.encoded import Tables
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 from chromatic.fitting.folds import row_sums
+from chromatic.spark.arrays import arrays_of
 from chromatic.spark.coding import DRAW, FOLD, SUM, Numbering
 from chromatic.spark.columns import batch_of, check_features, is_integer
-from chromatic.spark.frames import Batches, lists_of, with_columns
+from chromatic.spark.frames import Batches, with_columns
+from chromatic.spark.joining import Joined, bytes_in_worker
 
-_SPARSE = 0  # the type of a sparse vector of pyspark.ml
-_ITEM = pa.field("element", pa.int32(), False), pa.field("element", pa.float64(), False)
-_VECTOR = [
-    pa.field("type", pa.int8(), False),
-    pa.field("size", pa.int32()),
-    pa.field("indices", pa.list_(_ITEM[0])),
-    pa.field("values", pa.list_(_ITEM[1])),
-]
+log = logging.getLogger("chromatic")
 
 
 class Encoder:
@@ -36,18 +32,22 @@ class Encoder:
 
     def __init__(self, encoding: Encoding) -> None:
         self.encoding = encoding
+        self.most_broadcast = 1 << 30  # bytes of a worker; a larger model is joined
         self._shared: Any = None
 
     def encode(self, frame: DataFrame, features: str, output: str, handle_unknown: str) -> DataFrame:
         """The frame with the columns of its rows."""
         self._check(frame, features, output)
+        if self._is_joined(frame):
+            joined = Joined(frame.sparkSession, self.encoding)
+            return joined.encode(frame, features, self._fields(output), handle_unknown)
         shared = self._broadcast(frame)
 
         def encoded(features: pa.Array) -> list[pa.Array]:
             encoding = shared.value
             rows = _coded(encoding, features)
             check_known(rows, handle_unknown)
-            return arrays_of(encoding.encode(rows), encoding)
+            return arrays_of(encoding.encode(rows), levels=encoding.gives_levels)
 
         return with_columns(frame, [features], self._fields(output), encoded)
 
@@ -61,6 +61,10 @@ class Encoder:
     ) -> DataFrame:
         """The frame with columns by each row's fold; without tables, only the rows that do not estimate."""
         self._check(frame, features, output)
+        if self._is_joined(frame, tables):
+            joined, made = Joined(frame.sparkSession, self.encoding, tables), self._fields(output)
+            split = tables is None
+            return joined.encode_by_fold(frame, features, made, numbering, only_estimated=split)
         shared = self._broadcast(frame)
         shared_tables = frame.sparkSession.sparkContext.broadcast(tables)
         place = frame.columns.index(features)
@@ -76,7 +80,8 @@ class Encoder:
                 if tables is None:
                     batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
                 rows = encoding.resolve(_coded(encoding, batch.column(place)))
-                arrays = arrays_of(encoding.encode_resolved(rows, tables, fold), encoding)
+                columns = encoding.encode_resolved(rows, tables, fold)
+                arrays = arrays_of(columns, levels=encoding.gives_levels)
                 yield pa.RecordBatch.from_arrays(batch.columns[:-1] + arrays, names)
 
         ordered = frame.select("*", *numbering.columns())
@@ -84,6 +89,19 @@ class Encoder:
         schema = T.StructType([*frame.schema.fields, *self._fields(output)])
         names = schema.names
         return numbering.with_folds(summed).drop(DRAW).mapInArrow(encoded, schema)
+
+    def _is_joined(self, frame: DataFrame, tables: Tables | None = None) -> bool:
+        """Whether the model is too large for a worker; a stream cannot be joined with it."""
+        size = bytes_in_worker(self.encoding, tables)
+        joined = size > self.most_broadcast
+        how = "joined" if joined else "broadcast"
+        log.info("spark: the model needs %s MB in a worker and is %s", f"{size >> 20:,}", how)
+        if joined and frame.isStreaming:
+            raise InputError(
+                f"the model needs {size >> 20:,} MB in a worker, more than broadcastInMB, and a stream is "
+                "not joined with it; expected more broadcastInMB, or foreachBatch, whose batches are frames"
+            )
+        return joined
 
     def _broadcast(self, frame: DataFrame) -> Any:
         """The encoding without what only explanations need."""
@@ -125,36 +143,3 @@ def _coded(encoding: Encoding, features: pa.Array) -> Rows:
     """Return rows as the vocabulary of an encoding codes them."""
     vocabulary = encoding.vocabulary
     return vocabulary.encode([batch_of(features, vocabulary.schema)])
-
-
-def arrays_of(encoded: Encoded, encoding: Encoding) -> list[pa.Array]:
-    """Return encoded rows as the columns of a frame."""
-    if not encoding.gives_levels:
-        return [_vectors(encoded)]
-    return _levels(encoded)[: 1 + bool(encoding.vocabulary.dense_names)]
-
-
-def _vectors(encoded: Encoded) -> pa.Array:
-    """Rows as sparse vectors of pyspark.ml, the dense columns last."""
-    folded = encoded.with_dense_folded()
-    n_rows = len(folded.indptr) - 1
-    values = np.ones(len(folded.columns)) if folded.values is None else folded.values.astype(np.float64)
-    offsets = pa.array(folded.indptr.astype(np.int32))
-    arrays = [
-        pa.array(np.full(n_rows, _SPARSE, np.int8)),
-        pa.array(np.full(n_rows, folded.n_columns, np.int32)),
-        pa.ListArray.from_arrays(offsets, pa.array(folded.columns), type=_VECTOR[2].type),
-        pa.ListArray.from_arrays(offsets, pa.array(values), type=_VECTOR[3].type),
-    ]
-    return pa.StructArray.from_arrays(arrays, fields=_VECTOR)
-
-
-def _levels(encoded: Encoded) -> list[pa.Array]:
-    """Return rows as one integer a color, 0 where it is absent, and the values of dense features."""
-    n_rows, n_colors, n_dense = len(encoded.indptr) - 1, encoded.n_sparse_columns, encoded.dense.shape[1]
-    levels = np.zeros((n_rows, n_colors), np.int32)
-    assert encoded.values is not None
-    levels[np.repeat(np.arange(n_rows), np.diff(encoded.indptr)), encoded.columns] = encoded.values
-    dense = encoded.dense.astype(np.float64)
-    every = np.arange(n_rows + 1)
-    return [lists_of(every * n_colors, levels.ravel()), lists_of(every * n_dense, dense.ravel())]

@@ -33,7 +33,7 @@ from chromatic.model import Model as FittedModel
 from chromatic.parameters import ON_SPARK, Settings
 from chromatic.registry import encoding_class
 from chromatic.spark import files
-from chromatic.spark.columns import TABLE
+from chromatic.spark.columns import TABLE, check_at_rest
 from chromatic.spark.encoding import Encoder
 from chromatic.spark.frames import errors_of_workers
 from chromatic.spark.source import Place, SparkSource
@@ -75,8 +75,14 @@ class _ChromaticParams(HasInputCol, HasInputCols, HasLabelCol, HasOutputCol, _Ta
     driverMemoryInMB = _param(
         "driverMemoryInMB", "what coloring may take in the driver's Python, where memory is unset", int
     )
+    colorBy = _param(
+        "colorBy",
+        "what features are colored by where the rows do not fit the driver: sample, or graph; unset: graph "
+        "where minEdgeCount is above 1, else sample",
+        str,
+    )
     broadcastInMB = _param(
-        "broadcastInMB", "a vocabulary that takes more of a Python worker is joined in fit", int
+        "broadcastInMB", "a vocabulary or a model that takes more of a Python worker is joined", int
     )
 
     def __init__(self, *args: Any) -> None:
@@ -130,6 +136,7 @@ class _ChromaticParams(HasInputCol, HasInputCols, HasLabelCol, HasOutputCol, _Ta
             columns=tuple(self._get("inputCols") or ()),
             driver_bytes=self._get("driverMemoryInMB") << 20 if memory is None else parse_size(memory),
             broadcast_bytes=self._get("broadcastInMB") << 20,
+            color_by=self._get("colorBy"),
         )
 
 
@@ -149,10 +156,12 @@ class ChromaticEstimator(
         The parameters of `ChromaticEncoder` in Spark's spelling (`minCount` for `min_count`, `seed` for
         `random_state`, `threads` for `n_jobs`), and these: `inputCol` ("features"), a column of
         array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
-        pyspark.ml, whose column j is the feature j; `labelCol` ("label"); `outputCol` ("columns");
+        pyspark.ml, whose column j is the feature j, or in its place `inputCols`, the columns of a table;
+        `labelCol` ("label"); `outputCol` ("columns");
         `orderCol`, a column that numbers identical rows; `driverMemoryInMB` (8192), what coloring may take
-        in the driver's Python; `broadcastInMB` (1024), above which the vocabulary is joined and not
-        broadcast.
+        in the driver's Python; `colorBy`, what colors come from where the rows need more than that, a
+        "sample" of them or the "graph" of pairs (by default the graph where `minEdgeCount` is above 1, else
+        a sample); `broadcastInMB` (1024), above which vocabulary and model are joined and not broadcast.
 
     See Also
     --------
@@ -174,6 +183,7 @@ class ChromaticEstimator(
         self._set(**given)
 
     def _fit(self, dataset: DataFrame) -> ChromaticModel:
+        check_at_rest(dataset, "a model is fitted")
         settings = self._settings
         uses_labels = encoding_class(settings.encoding).statistic is not None
         source = SparkSource(dataset, self._place, settings, uses_labels=uses_labels)
@@ -226,6 +236,7 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         place = self._place_for(dataset)
+        self._encoder.most_broadcast = place.broadcast_bytes
         frame = dataset if not place.columns else with_table(dataset, list(place.columns))
         names = (self._get(name) for name in ("outputCol", "handleUnknown"))
         return self._encoder.encode(frame, place.features, *names).drop(TABLE)
@@ -258,12 +269,14 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         settings, encoding = self._settings, self.encoding_
         if parts_of(encoding)[0].statistic is None or settings.leakage == "none":
             return self._transform(dataset)
+        check_at_rest(dataset, "training rows are encoded by their folds")
         source = SparkSource(dataset, self._place_for(dataset), settings, by_fold=True)
         tables = None
         with errors_of_workers(), told(settings.verbose):
             if settings.leakage == "crossfit":
                 tables = tables_by_fold(source, encoding, self.classes_, self._weights)
             numbering = source.numbering()
+        self._encoder.most_broadcast = source.place.broadcast_bytes
         names = source.place.features, self._get("outputCol")
         return self._encoder.encode_by_fold(source.frame, *names, numbering, tables).drop(TABLE)
 

@@ -22,18 +22,20 @@ def replacing(session: SparkSession, path: str, *, overwrite: bool) -> Iterator[
     system, target = _opened(session, path)
     check_target(session, path, overwrite=overwrite)
     jvm: Any = session._jvm
-    beside = jvm.org.apache.hadoop.fs.Path(
-        target.getParent(), f".{target.getName()}.{uuid.uuid4().hex[:8]}.part"
-    )
+    path_of = jvm.org.apache.hadoop.fs.Path
+    folder = path_of(target.getParent(), f".{target.getName()}.{uuid.uuid4().hex[:8]}.part")
+    system.mkdirs(folder)
+    system.deleteOnExit(folder)  # by the JVM, which outlives a driver that is killed
     try:
+        beside = path_of(folder, target.getName())
         yield beside.toString()
         if overwrite and system.exists(target):
             system.delete(target, True)
         if not system.rename(beside, target):
             raise OSError(f"{path}: {beside.getName()} could not be renamed to it")
-    except BaseException:
-        system.delete(beside, True)
-        raise
+    finally:
+        system.delete(folder, True)
+        system.cancelDeleteOnExit(folder)
 
 
 def check_target(session: SparkSession, path: str, *, overwrite: bool) -> None:

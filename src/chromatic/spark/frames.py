@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.errors import PythonException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from chromatic.coloring import Size
 from chromatic.data.rows import Rows
 from chromatic.errors import InputError
 
 ENTRIES = 1 << 21  # that a worker gathers before it counts them
 ROWS_OUT = 1 << 16  # of a batch that a worker gives back
+ROWS_OF_SHARD = 1 << 18  # of a table that the driver spreads
 JOBS = 64  # in which the driver fetches a frame, one after the other
 
 Batches = Iterable[pa.RecordBatch]
@@ -66,10 +68,15 @@ def rows_of_lists(lists: Any, n_features: int, vocabulary: int) -> Rows:
     """Rows from a column of lists of codes."""
     lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
     lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
-    indptr = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     codes = lists.flatten().to_numpy(zero_copy_only=False).astype(np.uint32)
+    return _rows(lengths, codes, n_features, vocabulary)
+
+
+def _rows(
+    lengths: npt.NDArray[Any], codes: npt.NDArray[np.uint32], n_features: int, vocabulary: int
+) -> Rows:
     return Rows(
-        indptr=indptr,
+        indptr=np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
         codes=codes,
         labels=None,
         dense=np.empty((len(lengths), 0), np.float32),
@@ -101,20 +108,61 @@ def fetch(frame: DataFrame) -> pa.Table:
     The JVM of the driver holds one partition at a time, and no limit on the size of results is met.
     """
     schema = to_arrow_schema(frame.schema)
-    packed = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
-    parts = [
-        pa.ipc.open_stream(bytes(row["batch"])).read_all()
-        for row in packed.toLocalIterator(prefetchPartitions=True)
+    return pa.concat_tables([schema.empty_table(), *_fetched(frame)])
+
+
+def fetch_rows(coded: DataFrame, size: Size, vocabulary: int) -> Rows:
+    """The codes of a frame of this size, in arrays that have it from the start."""
+    lengths, codes = np.empty(size.n_rows, np.int64), np.empty(size.n_entries, np.uint32)
+    row = at = 0
+    for table in _fetched(coded.select("codes")):
+        lists = table.column("codes").combine_chunks()
+        items = lists.flatten().to_numpy(zero_copy_only=False)
+        lengths[row : row + len(lists)] = lists.value_lengths().to_numpy(zero_copy_only=False)
+        codes[at : at + len(items)] = items.view(np.uint32)
+        row, at = row + len(lists), at + len(items)
+    return _rows(lengths, codes, size.n_features, vocabulary)
+
+
+def _fetched(frame: DataFrame) -> Iterator[pa.Table]:
+    batches = frame.coalesce(JOBS).mapInArrow(_packed, "batch binary")
+    for row in batches.toLocalIterator(prefetchPartitions=True):
+        yield unpacked(pa.scalar(bytes(row["batch"]), pa.binary()))
+
+
+def spread(session: SparkSession, table: pa.Table, schema: str) -> DataFrame:
+    """A table of the driver as a frame in shards, of a partition each; Spark's own are of 10,000 rows."""
+    shards = [
+        pa.table({"batch": pa.array([packed(batch)], pa.binary())})
+        for batch in table.combine_chunks().to_batches(max_chunksize=ROWS_OF_SHARD)
     ]
-    return pa.concat_tables([schema.empty_table(), *parts]) if parts else schema.empty_table()
+    if not shards:
+        return session.createDataFrame([], schema)
+    return session.createDataFrame(pa.concat_tables(shards)).mapInArrow(_unpacked, schema)
+
+
+def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for one in batch.column(0):
+            yield from unpacked(one).to_batches(max_chunksize=ROWS_OUT)
 
 
 def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+        yield pa.RecordBatch.from_arrays([pa.array([packed(batch)], pa.binary())], ["batch"])
+
+
+def packed(table: pa.Table | pa.RecordBatch) -> bytes:
+    """A table as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def unpacked(value: pa.Scalar) -> pa.Table:
+    """A table from its bytes."""
+    return pa.ipc.open_stream(value.as_buffer()).read_all()
 
 
 @contextlib.contextmanager

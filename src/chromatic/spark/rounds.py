@@ -30,10 +30,10 @@ from chromatic.fitting.gradients import (
 )
 from chromatic.fitting.weights import (
     MOST_ENTRIES,
+    MOST_STRENGTH,
     MOST_TO_CHOOSE,
     NO_FOLD,
     STEP,
-    STRENGTHS,
     WORTH,
     Weights,
     choose_strength,
@@ -41,6 +41,7 @@ from chromatic.fitting.weights import (
 from chromatic.parameters import Settings
 from chromatic.spark.coding import DRAW, FOLD
 from chromatic.spark.frames import Batches, chunks, fetch, given_back
+from chromatic.spark.shuffle import add_up, merged
 from chromatic.spark.sums import OfRows
 from chromatic.spark.weighing import n_several, rows_of_table, weighing
 
@@ -146,7 +147,7 @@ class Far:
                 if best is not None and loss >= best[1] * (1.0 - WORTH):
                     return best
                 best = one, loss, dict(zip(folds, descents[pair], strict=True))
-                if one >= STRENGTHS[-1]:
+                if one >= MOST_STRENGTH:
                     return best
             strength = tried[-1] * STEP
 
@@ -183,7 +184,7 @@ class Far:
         shared = self.coded.sparkSession.sparkContext.broadcast(weights)
         names = [f"m{i}" for i in range(len(models))]
 
-        def asked(batches: Batches) -> Iterator[pa.RecordBatch]:
+        def asked(batches: Batches) -> Iterator[pa.Table]:
             for group in chunks(batches, lambda batch: len(batch.column("codes").flatten())):
                 table = pa.Table.from_batches(group)
                 rows = rows_of_table(table, n_features, fingerprint)
@@ -191,17 +192,13 @@ class Far:
                 after = np.arange(len(sums.of_dense) + 3) + problem.n_several
                 slots = np.concatenate((sums.codes.astype(np.int64), after))
                 cells = np.concatenate((sums.of_features, sums.of_dense, sums.losses))
-                yield from given_back({"slot": slots, **dict(zip(names, cells.T, strict=True))})
+                yield pa.table({"key": slots, **dict(zip(names, cells.T, strict=True))})
 
-        schema = ", ".join(["slot long", *(f"{name} long" for name in names)])
-        made = self.coded.drop(DRAW).mapInArrow(asked, schema)
-        try:
-            table = fetch(made.groupBy("slot").agg(*(F.sum(name).alias(name) for name in names)))
-        finally:
-            shared.unpersist()
         cells = np.zeros((len(weights) + 3, len(models)), np.int64)
-        for i, name in enumerate(names):
-            cells[table.column("slot").to_numpy(), i] = table.column(name).to_numpy()
+        for table in merged(self.coded.drop(DRAW), asked, add_up):
+            for i, name in enumerate(names):
+                cells[table.column("key").to_numpy(), i] = table.column(name).to_numpy()
+        shared.unpersist()
         return cells[-3:] / STEPS_OF_LOSS, cells[:-3] / STEPS
 
     def _all_weights(self, model: Asked, found: Descent) -> Any:

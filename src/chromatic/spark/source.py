@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -17,11 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from chromatic._threads import thread_count
-from chromatic.coloring import Coloring, Request, Size, bitsets, color
-from chromatic.coloring.choose import bytes_to_choose
-from chromatic.coloring.graph import color_graph
-from chromatic.coloring.greedy import Greedy
-from chromatic.data.batch import NO_FIELD
+from chromatic.coloring import Coloring, Request, Size
 from chromatic.data.beside import Beside
 from chromatic.data.dense import choose, has_room
 from chromatic.data.rows import Rows
@@ -35,11 +30,12 @@ from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.labels import LabelFacts, classes_of
 from chromatic.fitting.weights import Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
-from chromatic.spark.coding import DRAW, Numbering, code, learn_vocabulary
+from chromatic.spark.coding import DRAW, Numbering, code
+from chromatic.spark.colors import BYS, Coded, color_frame
 from chromatic.spark.columns import TABLE, quoted
+from chromatic.spark.counting import learn_vocabulary
 from chromatic.spark.dense import DenseRows
-from chromatic.spark.edges import fetch_graph
-from chromatic.spark.frames import fetch
+from chromatic.spark.frames import fetch, fetch_rows
 from chromatic.spark.rounds import Far
 from chromatic.spark.sums import OfRows, Summing, accumulate
 from chromatic.spark.tables import look, with_table
@@ -67,6 +63,11 @@ class Place:
     columns: tuple[str, ...] = ()  # those of a table, where features are not in one column
     driver_bytes: int = 8 << 30
     broadcast_bytes: int = 1 << 30
+    color_by: str | None = None  # where the rows do not fit the driver: one of `colors.BYS`
+
+    def __post_init__(self) -> None:
+        if self.color_by not in (None, *BYS):
+            raise InputError(f"colorBy is {self.color_by!r}; expected {' or '.join(BYS)}, or none")
 
 
 class SparkSource(Source):
@@ -214,33 +215,17 @@ class SparkSource(Source):
         )
 
     def color(self, request: Request) -> Coloring:
-        """Color by the rows themselves where they fit the driver, else by the graph of pairs."""
         assert self._coded is not None and self._vocabulary is not None
-        vocabulary, n_rows, most = self._vocabulary, self.checked.n_rows, self.place.driver_bytes
-        size = self._measure()
-        entries, largest = size.n_entries, size.largest_nnz
-        if request.fields is not None and (request.fields != NO_FIELD).all():
-            log.info("spark: every feature has a column of the table, which is its color")
-            return Greedy(np.arange(len(vocabulary)), request).coloring(largest, vocabulary.fingerprint)
-        needed = bitsets.bytes_needed(size, request)
-        fits = needed <= most and n_rows < 1 << 32
-        if request.min_edge_count == "auto":
-            needed = max(needed, bytes_to_choose(size))
-            fits = needed <= most and n_rows < 1 << 32
-        log.info(
-            "spark: %s rows of %s codes need %s MB on the driver: colored by %s",
-            f"{n_rows:,}",
-            f"{entries:,}",
-            f"{needed >> 20:,}",
-            "the rows" if fits else f"the graph of pairs seen in {request.min_edge_count} rows or more",
-        )
-        if fits:
-            return color(self._fetched_rows(), request, threads=self.threads)
-        check_for_graph(request, needed)
-        graph = fetch_graph(self._coded, vocabulary, request.k, most)
-        log.info("spark: the graph has %s edges", f"{graph.n_edges:,}")
-        counts, fingerprint = vocabulary.counts, vocabulary.fingerprint
-        return color_graph(graph, counts, request, largest_nnz=largest, vocabulary=fingerprint)
+        coded = Coded(self._coded, self._vocabulary, self._measure(), self._rows)
+        most, by = self.place.driver_bytes, self.place.color_by
+        return color_frame(coded, request, by=by, most_bytes=most, threads=self.threads)
+
+    def _rows(self) -> Rows:
+        """Fetch the coded rows: with all that weights need of them, or the codes alone."""
+        assert self._coded is not None and self._vocabulary is not None
+        if self._weighs and self._bytes_to_weigh() <= self.place.driver_bytes:
+            return self._fetched_rows()
+        return fetch_rows(self._coded, self._measure(), self._vocabulary.fingerprint)
 
     def _fetched_rows(self) -> Rows:
         """Fetch the coded rows, and all that is told of them, once."""
@@ -271,12 +256,18 @@ class SparkSource(Source):
         summing = Summing(statistic, n_folds, kind.sums_collisions(settings), of_class)
         return accumulate(self._coded, coloring, summing)
 
+    def _bytes_to_weigh(self) -> int:
+        """Return the bytes to find weights on the driver, with the table that the rows are fetched as."""
+        size = self._measure()
+        fetched = 4 * size.n_entries + size.n_rows * (24 + 8 * size.n_dense)
+        return fetched + bytes_to_weigh(size, number_of_folds(self.settings))
+
     def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
         """Find weights on the driver where the rows fit it, as a local fit does, else on the workers."""
         assert self._coded is not None and self._vocabulary is not None
         n_folds, size = number_of_folds(settings), self._measure()
         vocabulary, most = self._vocabulary, self.place.driver_bytes
-        needed = bytes_to_weigh(size, n_folds, self.threads)
+        needed = self._bytes_to_weigh()
         fits = needed <= most and size.n_rows < 1 << 32
         log.info(
             "spark: %s rows need %s MB on the driver for weights: found on %s",
@@ -288,19 +279,3 @@ class SparkSource(Source):
             rows, told = self._fetched_rows(), OfRows.of(self._fetched, of_class)
             return weigh(weighing(rows, told, vocabulary, settings, binary=binary), n_folds, self.threads)
         return Far(self._coded, vocabulary, settings, size, of_class, binary=binary).weigh()
-
-
-def check_for_graph(request: Request, needed: int) -> None:
-    """Refuse what the graph alone cannot be colored by, where the rows do not fit the driver."""
-    what = None
-    if request.strategy == "uniform" or request.fields is not None:
-        what, instead = f"a {request.strategy} coloring", "another coloring"
-    elif request.min_edge_count == "auto":
-        what, instead = "minEdgeCount 'auto'", "a number"
-    elif request.order not in ("count", "degree"):
-        what, instead = f"the order {request.order!r}", "'count' or 'degree'"
-    if what is not None:
-        raise InputError(
-            f"{what} needs the rows on the driver, {needed >> 20:,} MB; expected {instead}, or more "
-            "driverMemoryInMB"
-        )

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from chromatic.coloring import Coloring, represent
 from chromatic.data.rows import Rows
 from chromatic.encoding.statistics import Extent, Floats, Statistic
 from chromatic.spark.coding import FOLD
-from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back
+from chromatic.spark.frames import Batches, coded_chunks
+from chromatic.spark.shuffle import add_up, merged
 
 
 class Summing(NamedTuple):
@@ -64,23 +64,19 @@ def accumulate(coded: DataFrame, coloring: Coloring, summing: Summing) -> Statis
     n_features, fingerprint = len(coloring.colors), coloring.vocabulary
     measures = statistic.measures
 
-    def counted(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def counted(batches: Batches) -> Iterator[pa.Table]:
         for rows, table in coded_chunks(batches, n_features, fingerprint):
             kept = rows if sums else represent(rows, shared.value)[0]
-            yield from given_back(_cells(kept, OfRows.of(table, of_class), shared.value, summing))
+            yield pa.table(_cells(kept, OfRows.of(table, of_class), shared.value, summing))
 
-    schema = ", ".join(["slot long", *(f"{measure} double" for measure in measures)])
-    needed = coded.select("codes", *(name for name in coded.columns if name in _BESIDE))
-    summed = needed.mapInArrow(counted, schema).groupBy("slot")
-    try:
-        table = fetch(summed.agg(*(F.sum(measure).alias(measure) for measure in measures)))
-    finally:
-        shared.unpersist()
     n_places = n_features + coloring.n_colors + 1
     cells = np.zeros((len(measures), n_places * n_folds))
-    slots = table.column("slot").to_numpy()
-    for place, measure in enumerate(measures):
-        cells[place, slots] = table.column(measure).to_numpy()
+    needed = coded.select("codes", *(name for name in coded.columns if name in _BESIDE))
+    for table in merged(needed, counted, add_up):
+        slots = table.column("key").to_numpy()
+        for place, measure in enumerate(measures):
+            cells[place, slots] = table.column(measure).to_numpy()
+    shared.unpersist()
     made: Statistic = statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
     return made
 
@@ -98,4 +94,4 @@ def _cells(rows: Rows, told: OfRows, coloring: Coloring, summing: Summing) -> di
     after = np.arange(rows.n_features, rows.n_features + coloring.n_colors + 1)
     slots = (np.append(codes.astype(np.int64), after)[:, None] * n_folds + np.arange(n_folds)).ravel()
     some = np.flatnonzero(cells[0])
-    return {"slot": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
+    return {"key": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}

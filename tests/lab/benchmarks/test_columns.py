@@ -1,11 +1,10 @@
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
+from commands import in_a_process
 
 from chromatic.cli.main import app
 from chromatic.lab.benchmarks import columns
@@ -86,8 +85,7 @@ def test_what_cannot_be_compared_is_refused_in_one_line(folders):
         (["read", folders / "visits"], "there are folders, and read takes none; expected columns"),
         (["columns", folders / "visits", folders / "visits" / ".." / "visits"], "expected a name for each"),
     ):
-        command = [sys.executable, "-m", "chromatic.cli.main", "benchmark", *map(str, call)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+        done = in_a_process("benchmark", *call, text=True)
         assert done.returncode == 2 and done.stdout == ""
         [line] = done.stderr.splitlines()
         assert message in line

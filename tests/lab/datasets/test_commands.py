@@ -1,10 +1,9 @@
 import bz2
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+from commands import chromatic, in_a_process
 from server import serving
 
 from chromatic.cli.main import app
@@ -13,8 +12,7 @@ from chromatic.lab.datasets.synthetic import text
 
 
 def datasets(*args, **environment):
-    command = [sys.executable, "-m", "chromatic.cli.main", "datasets", *map(str, args)]
-    return subprocess.run(command, capture_output=True, timeout=900, env=os.environ | environment)
+    return chromatic("datasets", *args, env=environment)
 
 
 def rows(shape, count, first=0, seed=0):
@@ -22,7 +20,7 @@ def rows(shape, count, first=0, seed=0):
 
 
 def test_list_tells_of_every_set(tmp_path):
-    done = datasets("list", CHROMATIC_DATA=str(tmp_path))
+    done = in_a_process("datasets", "list", env=os.environ | {"CHROMATIC_DATA": str(tmp_path)})
     assert done.returncode == 0
     for told in ("url", "kdda", "kddb", "kdd12", "criteo", "license:", "8,407,752 rows", str(tmp_path)):
         assert told in done.stdout.decode()
@@ -39,7 +37,7 @@ def test_get_downloads_and_tells_where(tmp_path):
             "kdda.t.bz2": bz2.compress(rows("kdda", 9, 60)),
         }
         here = {"CHROMATIC_DATA": str(tmp_path), "CHROMATIC_DATA_URL": server.url}
-        done = datasets("get", "kdda", **here)
+        done = in_a_process("datasets", "get", "kdda", env=os.environ | here)
         assert done.returncode == 0, done.stderr
         assert done.stdout.decode().split() == [
             "train",
@@ -59,9 +57,8 @@ def test_get_downloads_and_tells_where(tmp_path):
 
 def test_make_writes_training_and_test_rows(tmp_path):
     out = tmp_path / "made.svm"
-    done = datasets(
-        *["make", "kdd12", "--rows", "300", "--test-rows", "20", "--seed", "3", "--threads", "2", "-o"], out
-    )
+    make = "datasets make kdd12 --rows 300 --test-rows 20 --seed 3 --threads 2 -o"
+    done = in_a_process(*make.split(), out)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert out.read_bytes() == rows("kdd12", 300, seed=3)
     assert (tmp_path / "made.t.svm").read_bytes() == rows("kdd12", 20, 300, seed=3)
@@ -98,5 +95,6 @@ def test_a_cache_folder_that_cannot_be_written_is_said(tmp_path):
 def test_a_missing_extra_is_named(tmp_path):
     (tmp_path / "pooch.py").write_text("raise ImportError('not here')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    done = datasets("get", "kdda", PYTHONPATH=path, CHROMATIC_DATA=str(tmp_path))
+    environment = os.environ | {"PYTHONPATH": path, "CHROMATIC_DATA": str(tmp_path)}
+    done = in_a_process("datasets", "get", "kdda", env=environment)
     assert done.returncode == 2 and b"chromatic-learning[datasets]" in done.stderr

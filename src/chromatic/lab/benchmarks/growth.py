@@ -138,7 +138,7 @@ def _main_way(train: str, test: str, folder: str, threads: int, clock: _Clock) -
     fitted = fit(Clocked(Dataset(rows, vocabulary), threads=threads), Settings())
     clock.done("labels and quantizing")
     train_columns, test_columns = (os.path.join(folder, f"{name}.svm") for name in ("train", "test"))
-    write_columns(fitted.to_train_on(), train_columns, "svmlight", threads)
+    write_columns(fitted.rows(), fitted.encode_to_train_on, train_columns, "svmlight", threads)
     transform_files(reader, [test], fitted.encoding, test_columns, "svmlight")
     clock.done("encode and write")
 

@@ -5,11 +5,12 @@ The start of the cluster and its first fit are not timed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from chromatic.data import Reader
@@ -32,15 +33,12 @@ def run(files: Files, say: Say) -> list[Record]:
 
     path = os.path.join(files.folder, "all.parquet")
     write(Reader().batches(files.train), path, "parquet", THREADS)
-    session = _started()
-    try:
+    with started() as session:
         frames = _frames(session, path, files.folder)
         ChromaticEstimator().fit(frames[4])  # warms the workers
         fits = {quarter: _timed(ChromaticEstimator().fit, frames[quarter]) for quarter in QUARTERS}
         local, encoder = min((_timed(_fit_locally, path) for _ in range(2)), key=lambda timed: timed[0])
         worker = _largest_worker_mb()
-    finally:
-        session.stop()
     seconds = {quarter: timed for quarter, (timed, _) in fits.items()}
     ratio, growth = seconds[4] / local, seconds[4] / seconds[1]
     same = bool((fits[4][1].encoding_.columns == encoder.encoding_.columns).all())
@@ -63,12 +61,14 @@ def run(files: Files, say: Say) -> list[Record]:
     ]
 
 
-def _started() -> Any:
-    """Start the local cluster."""
+@contextlib.contextmanager
+def started(settings: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """The session that is there, else one on a local cluster that ends with the block."""
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
+    there = SparkSession.getActiveSession()
+    session = there or (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.executor.memory", "1g")
         .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(sys.path))
@@ -76,10 +76,15 @@ def _started() -> Any:
         .config("spark.sql.files.maxPartitionBytes", 4 << 20)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        .config(map=dict(settings or {}))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
-    return session
+    try:
+        yield session
+    finally:
+        if there is None:
+            session.stop()
 
 
 def _frames(session: Any, path: str, folder: str) -> dict[int, Any]:
