@@ -45,7 +45,7 @@ def in_process(train, test, out, threads, chunk_size):
     """What `chromatic encode` does, with chunks of any size."""
     reader = Reader(n_jobs=threads, chunk_size=chunk_size)
     fitted = fit(LocalSource(reader.read(train), threads=threads), Settings(BUDGET))
-    write_columns(fitted.to_train_on(), str(out / "train.svm"), "svmlight", threads)
+    write_columns(fitted.rows(), fitted.encode_to_train_on, str(out / "train.svm"), "svmlight", threads)
     save(Model(fitted.encoding), out / "model.chroma")
     encoding = load(out / "model.chroma").encoding
     transform_files(reader, test, encoding, str(out / "test.svm"), "svmlight")

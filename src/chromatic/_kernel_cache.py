@@ -13,6 +13,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -104,6 +105,7 @@ def _parts(function: FunctionType) -> Iterator[str]:
             yield f"{name} {given!r}"
 
 
+@cache
 def _compiler() -> str:
     """What compiles, and how; the intrinsics are part of it."""
     from importlib.metadata import version
@@ -118,11 +120,16 @@ def _compiler() -> str:
 
 def _machine() -> str:
     """The processor, and what the environment asks of the compiler."""
-    from llvmlite import binding
-
     asked = [f"{name}={os.environ[name]}" for name in sorted(os.environ) if name.startswith("NUMBA_")]
     kept = [one for one in asked if not one.startswith(("NUMBA_CACHE_DIR=", "NUMBA_NUM_THREADS="))]
-    return " ".join([binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), *kept])
+    return " ".join([_processor(), *kept])
+
+
+@cache
+def _processor() -> str:
+    from llvmlite import binding
+
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
 def _folders(source: str) -> list[str]:

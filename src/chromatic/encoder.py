@@ -170,7 +170,7 @@ class ChromaticEncoder(LivingView):
     >>> encoder.get_feature_names_out().tolist()
     ['item26|item45|+28(rate=0.0040)', 'item2|item16|+48(linear)', 'red']
     >>> encoder.transform([["item3", "blue"], ["item30"]]).toarray().round(1).tolist()
-    [[0.0, 4.1, 0.0], [1.0, -2.9, 0.0]]
+    [[0.0, 4.6, 0.0], [1.0, -3.1, 0.0]]
     """
 
     def __init__(

@@ -119,8 +119,8 @@ def test_an_empty_cell_of_a_set_is_absence_as_locally(spark, tmp_path):
     [
         ("features,label\na b,1\n", "is no whole Parquet file; expected Parquet"),
         ("some text\n", "is no whole Parquet file; expected Parquet"),
-        ("", "is no whole Parquet file; expected Parquet"),
-        ("folder", "UNABLE_TO_INFER_SCHEMA"),
+        ("", "there is no Parquet with rows at the path; expected"),
+        ("folder", "there is no Parquet with rows at the path; expected"),
         (None, "PATH_NOT_FOUND"),
     ],
     ids=["csv", "text", "an empty file", "an empty folder", "nowhere"],

@@ -224,7 +224,7 @@ def _color_by_bitsets(transposed, features, options, work, out):  # type: ignore
         if choice < 0 or choice >= palette:
             for c in range(state[_OPEN]):
                 conflicts[c] = 0
-            _count_conflicts((start, stop, linked), rows, used, conflicts)
+            _count_conflicts((start, stop, linked), rows, used, conflicts, state[_OPEN])
             choice = _fewest_conflicts(conflicts, keys, state)
         elif choice >= 64 * words:
             return k
@@ -360,16 +360,32 @@ def _take(choice, mass, keys, state):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _count_conflicts(span, rows, used, conflicts):  # type: ignore[no-untyped-def]
-    """Count the rows of a feature that use each color."""
+def _count_conflicts(span, rows, used, conflicts, n_open):  # type: ignore[no-untyped-def]
+    """Count the rows of a feature that use each color; those that use all of them are counted at once."""
     start, stop, linked = span
+    full = np.int64(0)
     for i in range(start, stop):
         at = i if linked else np.int64(rows[i])
+        if _uses_all(used, at, n_open):
+            full += 1
+            continue
         for w in range(used.shape[1]):
             word = used[at, w]
             while word != U64(0):
                 conflicts[64 * w + np.int64(trailing_zeros(word))] += 1
                 word &= word - U64(1)
+    for c in range(n_open):
+        conflicts[c] += full
+
+
+@inlined
+def _uses_all(used, at, n_open):  # type: ignore[no-untyped-def]
+    """Whether a bitset has all open colors."""
+    for w in range((n_open + 63) // 64):
+        n_here = min(n_open - 64 * w, 64)
+        if ~used[at, w] << U64(64 - n_here) != U64(0):
+            return False
+    return True
 
 
 @kernel

@@ -10,7 +10,7 @@ from pathlib import Path
 from chromatic._files import cache_folder, scratch_folder, used_memory
 from chromatic.errors import InputError
 
-LEAST = 180 << 20  # bytes that a job has before there is any data
+LEAST = 90 << 20  # bytes that a job has before there is any data, where its kernels were compiled before
 FOR_KERNELS = 32 << 20  # bytes that later steps take for machine code, whatever the data
 
 

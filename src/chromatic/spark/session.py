@@ -37,6 +37,9 @@ def session(master: str | None) -> Iterator[SparkSession]:
         with errors_of_workers():
             yield opened
     except AnalysisException as error:
+        if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+            told = "there is no Parquet with rows at the path"
+            raise InputError(f"{told}; expected Parquet, as chromatic convert writes it") from error
         raise InputError(f"{_line(error)}; check the paths and columns") from error
     except Py4JJavaError as error:
         unread = re.search(
