@@ -9,7 +9,7 @@ import pytest
 
 from chromatic import ChromaticEncoder
 from chromatic.errors import InputError
-from chromatic.parameters import DEFAULTS, ON_SPARK, PARAMETERS, READING, ROWS, SHARED, Settings
+from chromatic.parameters import DEFAULTS, ON_SPARK, PARAMETERS, READING, SHARED, Settings
 from chromatic.registry import ENCODINGS, encoding_class
 
 BY_PYTHON = {one.python: one for one in PARAMETERS}
@@ -60,9 +60,7 @@ def test_spark_has_every_parameter():
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     from chromatic.spark.estimator import _ChromaticParams
 
-    assert {one.group for one in SHARED if one not in ON_SPARK} == {READING, ROWS}, (
-        "frames are read already"
-    )
+    assert {one.group for one in SHARED if one not in ON_SPARK} == {READING}, "frames are read already"
     for one in ON_SPARK:
         param = getattr(_ChromaticParams, one.spark)
         assert param.doc == one.sentence

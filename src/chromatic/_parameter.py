@@ -19,12 +19,13 @@ def said(
     choices: tuple[str, ...] = (),
     least: float | None = None,
     python: str | None = None,
+    spark: str | None = None,
     in_file: bool = True,
     only_python: bool = False,
 ) -> Any:
-    """Declare a field of `Settings`; `python` is its name in Python, where that is another."""
+    """Declare a field of `Settings`; `python` and `spark` are its names there, where these are others."""
     told = {"sentence": sentence, "group": group, "choices": choices, "least": least}
-    told |= {"python": python, "in_file": in_file, "only_python": only_python}
+    told |= {"python": python, "spark": spark, "in_file": in_file, "only_python": only_python}
     return field(default=default, metadata=told)
 
 
@@ -76,7 +77,7 @@ class Parameter:
         return cls(
             name=name,
             python=python,
-            spark=first + "".join(word.capitalize() for word in others),
+            spark=told["spark"] or first + "".join(word.capitalize() for word in others),
             kinds=tuple({Literal: str, list: list}.get(get_origin(option), option) for option in options),
             choices=told["choices"] or words,
             default=default,
@@ -110,7 +111,7 @@ class Parameter:
     def allowed(self) -> str:
         """What a value may be, in words.
 
-        >>> told = {"choices": (), "least": 1, "sentence": "", "group": "", "python": None}
+        >>> told = {"choices": (), "least": 1, "sentence": "", "group": "", "python": None, "spark": None}
         >>> told |= {"in_file": True, "only_python": False}
         >>> Parameter.of("folds", 5, int | Literal["consecutive"], told).allowed
         'a whole number from 1 or consecutive'

@@ -89,15 +89,9 @@ def check_for_spark(reading: Reading, to: str | None, settings: Settings) -> Non
                 f"{flag} is {format}, and --engine spark reads and writes parquet; expected parquet, or "
                 "--engine local"
             )
-    for flag, column in (("--weight", settings.weight), ("--group", settings.group)):
-        if column is not None:
-            raise InputError(
-                f"{flag} is {column}, which --engine spark does not take; expected --engine local"
-            )
     for flag, given, served in (
         ("--features", reading.features, "auto"),
         ("--on-bad-line", reading.on_bad_line, "raise"),
-        ("--categorical", reading.categorical, "auto"),
         ("--values", settings.values, "elide"),
     ):
         if given != served:

@@ -136,12 +136,16 @@ class Settings:
         group="Labels",
     )
     weight: str | None = said(
-        "The column of a table that has the weights of training rows; it is no feature.", None, group=ROWS
+        "The column of a table that has the weights of training rows; it is no feature.",
+        None,
+        group=ROWS,
+        spark="weightCol",
     )
     group: str | None = said(
         "The column of a table that has the groups of training rows, each in one fold; it is no feature.",
         None,
         group=ROWS,
+        spark="groupCol",
     )
     dense_threshold: float = said(
         "Features in more than this share of the rows are dense: they pass through with their values.",
@@ -318,7 +322,8 @@ def _table() -> tuple[Parameter, ...]:
 
 PARAMETERS = _table()
 SHARED = tuple(one for one in PARAMETERS if not one.only_python)  # those of commands and of Spark
-ON_SPARK = tuple(one for one in SHARED if one.group not in (READING, ROWS))  # its frames are read already
+# Frames are read already, but for which of their columns are categories; `labelCol` names the label.
+ON_SPARK = tuple(one for one in SHARED if one.group != READING or one.name == "categorical")
 DEFAULTS = Settings()
 
 

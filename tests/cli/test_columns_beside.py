@@ -99,7 +99,6 @@ def test_columns_of_frames_are_no_features(table):
         ("--weight w --weights w.txt", "weights are given and the data brings weights of its own"),
         ("--group user --groups w.txt", "groups are given and the data brings groups of its own"),
         ("--group label", "the column 'label' is named for the label and for the group; expected two"),
-        ("--weight w --engine spark", "--weight is w, which --engine spark does not take; expected"),
         ("--group w --folds 9", "5 groups cannot be held apart in 9 folds; expected as many groups"),
     ],
 )

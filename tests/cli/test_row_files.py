@@ -57,7 +57,7 @@ def test_files_of_weights_and_groups_give_what_python_gives(rows, memory):
         ("--weights", "-1\n" * 600, "the weight is negative in 600 of 600 rows; expected numbers from 0"),
         ("--groups", "a\nb\n", "600 rows and groups of shape (2,); expected one group a row"),
         ("--groups", "a\nb\n" * 300, "2 groups cannot be held apart in 5 folds; expected as many groups"),
-        ("--engine spark --groups", "a\n", "which --engine spark does not take yet; expected --engine"),
+        ("--engine spark --groups", "a\n", "which --engine spark does not take; expected a column"),
     ],
     ids=range(7),
 )

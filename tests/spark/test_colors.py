@@ -17,15 +17,15 @@ def test_rows_that_do_not_fit_the_driver_are_colored_by_a_sample(spark, tmp_path
 
     rows, labels = some_rows()
     frame = frame_of(spark, strings(rows), labels, "array<string>")
-    estimator = ChromaticEstimator(budget=64, memory="150K")  # of 240
+    estimator = ChromaticEstimator(budget=64, memory="150K", orderCol="number")  # of 240
     with caplog.at_level(logging.INFO, logger="chromatic"):
         model = estimator.fit(frame)
-    assert "colored by a sample of " in caplog.text
+    assert "colored by a sample of " in caplog.text and "found on the workers" in caplog.text
     sampled = model.encoding_.coloring.sampled_rows
     assert 300 < sampled < sum(len(row) > 1 for row in rows)
     other = estimator.fit(frame.repartition(5, "label").coalesce(2))
     assert bytes_of(other.encoding_, tmp_path) == bytes_of(model.encoding_, tmp_path)
-    seeded = ChromaticEstimator(budget=64, memory="150K", seed=1).fit(frame)
+    seeded = ChromaticEstimator(budget=64, memory="150K", linear=0, seed=1).fit(frame)
     assert (seeded.encoding_.coloring.colors != model.encoding_.coloring.colors).any()
     model.writeFile(f"{tmp_path}/model.chroma")
     local = load(tmp_path / "model.chroma")
@@ -51,7 +51,8 @@ def test_more_rows_in_the_sample_collide_less(spark):
     frame = frame_of(spark, rows, labels, "array<string>")
     lost = {}
     for memory in ("140K", "250K", "1M"):  # the last is enough for all
-        encoding = ChromaticEstimator(budget=64, maxColors=12, memory=memory).fit(frame).encoding_
+        estimator = ChromaticEstimator(budget=64, maxColors=12, linear=0, memory=memory)
+        encoding = estimator.fit(frame).encoding_
         coded = Reader().read(rows, vocabulary=encoding.vocabulary).rows
         lost[encoding.coloring.sampled_rows] = collisions(coded, encoding.coloring).mean
     few, many, every = lost
@@ -68,8 +69,8 @@ def test_the_graph_of_all_pairs_gives_the_colors_of_the_rows(spark, tmp_path, ca
     local = ChromaticEncoder(64, max_colors=64, linear=0).fit(rows, labels)
     assert local.encoding_.coloring.forced == 0
     with caplog.at_level(logging.INFO, logger="chromatic"):
-        estimator = ChromaticEstimator(budget=64, maxColors=64, memory="200K", colorBy="graph")
-        model = estimator.fit(frame)
+        given = {"maxColors": 64, "memory": "200K", "colorBy": "graph", "linear": 0}
+        model = ChromaticEstimator(budget=64, **given).fit(frame)
     assert "colored by the graph of pairs seen in 1 rows or more" in caplog.text
     assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
 

@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 import pytest
-from spark_rows import columns_of, frame_of, some_rows, strings
+from spark_rows import bytes_of, columns_of, frame_of, some_rows, strings
 
 from chromatic import ChromaticEncoder
 from chromatic.errors import InputError
@@ -92,3 +92,25 @@ def test_a_stream_is_not_joined_and_no_model_is_fitted_to_one(spark, tmp_path):
     for refused in (ChromaticEstimator(budget=16).fit, model.transformTraining):
         with pytest.raises(InputError, match="the frame is a stream, and"):
             refused(stream)
+
+
+def test_columns_of_a_table_with_classes_weights_and_groups_are_equal(spark, tmp_path):
+    from chromatic.spark import ChromaticEstimator
+
+    random = np.random.default_rng(2)
+    cells = random.integers(0, [9, 40, 300], (600, 3)).tolist()
+    rows = [
+        (i, f"a{a}", b * 1.25, [f"c{c}", f"d{c % 7}"], "xyz"[a % 3], 1.0 + b % 4, f"g{b}")
+        for i, (a, b, c) in enumerate(cells)
+    ]
+    kinds = "number long, city string, price double, tags array<string>, label string, w double, g string"
+    frame = spark.createDataFrame(rows, kinds).repartition(3, "number").cache()
+    given = {"inputCols": ["city", "price", "tags"], "weightCol": "w", "groupCol": "g", "budget": 60}
+    with pytest.warns(match="categories: city"):
+        model = ChromaticEstimator(orderCol="number", **given).fit(frame)
+        small = ChromaticEstimator(orderCol="number", broadcastInMB=0, **given).fit(frame)
+    assert len(model.classes_) == 3 and model.encoding_.vocabulary.dense_names == (b"price",)
+    assert bytes_of(small.encoding_, tmp_path) == bytes_of(model.encoding_, tmp_path)
+    for transform in ("transform", "transformTraining"):
+        broadcast, joined = both_ways(model, frame, transform)
+        assert broadcast.any() and (joined == broadcast).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chromatic.cli import options
@@ -61,8 +62,8 @@ def fit(
         return
     if engine.is_spark:
         jobs.check_for_spark(reading, to, settings)
-        of_rows.refuse("which --engine spark does not take yet; expected --engine local")
-        _fit_on_spark(train, output, encoded, settings=settings, label=reading.label, engine=engine)
+        of_rows.refuse("which --engine spark does not take; expected a column: --weight or --group")
+        _fit_on_spark(train, output, encoded, settings=settings, reading=reading, engine=engine)
         return
     targets = [] if encoded is None else [jobs.target_of(encoded, to)]
     check_target(output)
@@ -105,7 +106,7 @@ def _fit_on_spark(
     encoded: str | None,
     *,
     settings: Settings,
-    label: str | None,
+    reading: Reading,
     engine: options.Engine,
 ) -> None:
     from chromatic.spark import check_installed
@@ -117,9 +118,9 @@ def _fit_on_spark(
         train,
         output,
         encoded,
-        settings=settings,
+        settings=replace(settings, categorical=reading.categorical),  # type: ignore[arg-type]
         features=engine.input_col,
-        label=label or "label",
+        label=reading.label or "label",
         master=engine.master,
     )
 

@@ -241,7 +241,7 @@ class Engine:
 
     engine: str
     master: str | None
-    input_col: str
+    input_col: list[str]
 
     @property
     def is_spark(self) -> bool:
@@ -266,9 +266,10 @@ engine = gathered(
         ),
         "input_col": option(
             "--input-col",
-            default="features",
+            several=True,
             section="Engine",
-            help="With spark, the column of features.",
+            help="With spark, the column of features, by default features; given several times, the "
+            "columns of a table; * is all columns but those of label, weight and group.",
         ),
     },
 )

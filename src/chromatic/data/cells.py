@@ -73,10 +73,14 @@ def _told_of_rows(table: pa.Table, beside: Beside, schema: Schema) -> dict[str, 
     if weight is not None:
         told["weights"] = weights_of(weight, _whole_column(table, weight))
     if group is not None:
-        column = Column(group, WHOLE)
-        texts = _texts(column, _decoded(_whole_column(table, group)))
-        told["groups"] = groups_of(group, _bytes(group, texts, b""))
+        told["groups"] = hashes_of_groups(group, _whole_column(table, group))
     return told
+
+
+def hashes_of_groups(name: str, cells: pa.Array) -> npt.NDArray[np.uint64]:
+    """Return a hash of the group of each row; whole numbers are their digits, whatever type they have."""
+    texts = _texts(Column(name, WHOLE), _decoded(cells))
+    return groups_of(name, _bytes(name, texts, b""))
 
 
 def _decoded(cells: pa.Array) -> pa.Array:

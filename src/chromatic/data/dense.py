@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -172,25 +172,73 @@ def correlations(rows: Rows | StoredRows, labels: Floats, columns: Integers) -> 
     >>> correlations(rows, np.array([0.0, 1, 2]), np.arange(3)).tolist()
     [1.0, 0.0, 0.5]
     """
-    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
-    for piece in _pieces(rows):
-        values = np.take(piece.dense, columns, axis=1)
-        low, high = np.minimum(low, values.min(axis=0)), np.maximum(high, values.max(axis=0))
-    y = _levels(labels, labels.min(), labels.max())
-    sums = np.zeros((3, len(columns)), object)  # integers of any size
-    of_y, start = np.zeros(2, object), 0
-    for piece in _pieces(rows):
-        x, of_rows = _levels(np.take(piece.dense, columns, axis=1), low, high), y[start:][: piece.n_rows]
-        sums += np.stack((x.sum(axis=0), (x * x).sum(axis=0), of_rows @ x)).astype(object)
-        of_y += np.array([int(of_rows.sum()), int(of_rows @ of_rows)], object)
-        start += piece.n_rows
-    variance = float(start * of_y[1] - of_y[0] ** 2)
-    return np.array(
-        [
-            abs(float(start * xy - x * of_y[0])) / max(np.sqrt(float(start * xx - x * x) * variance), 1.0)
-            for x, xx, xy in sums.T
-        ]
-    )
+    spans = Spans.of(rows, columns).with_labels(labels)
+    return Agreement.of(rows, labels, columns, spans).correlations()
+
+
+class Spans(NamedTuple):
+    """The least and the largest value of each of some dense columns, and of the labels."""
+
+    low: Floats
+    high: Floats
+    of_labels: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def of(cls, rows: Rows | StoredRows, columns: Integers) -> Spans:
+        """Look over the rows."""
+        spans = cls(np.full(len(columns), np.inf), np.full(len(columns), -np.inf))
+        for piece in _pieces(rows):
+            values = np.take(piece.dense, columns, axis=1)
+            spans = spans.merged(cls(values.min(axis=0), values.max(axis=0)))
+        return spans
+
+    def merged(self, other: Spans) -> Spans:
+        """Return those of all rows of both."""
+        return Spans(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+    def with_labels(self, labels: Floats) -> Spans:
+        """Return the same with the least and the largest label."""
+        return self._replace(of_labels=(labels.min(), labels.max()))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Sums over rows that tell how dense columns and labels go together: whole numbers, of any size."""
+
+    n_rows: int
+    of_columns: npt.NDArray[Any]  # of each column, its sum, that of its squares, and of its products
+    of_labels: npt.NDArray[Any]  # the sum of the labels, and that of their squares
+
+    @classmethod
+    def of(cls, rows: Rows | StoredRows, labels: Floats, columns: Integers, spans: Spans) -> Agreement:
+        """Go over the rows, whose values are within spans."""
+        y = _levels(labels, *spans.of_labels)
+        sums, of_y, start = np.zeros((3, len(columns)), object), np.zeros(2, object), 0
+        for piece in _pieces(rows):
+            values: Any = np.take(piece.dense, columns, axis=1)
+            x, of_rows = _levels(values, spans.low, spans.high), y[start:][: piece.n_rows]
+            sums += np.stack((x.sum(axis=0), (x * x).sum(axis=0), of_rows @ x)).astype(object)
+            of_y += np.array([int(of_rows.sum()), int(of_rows @ of_rows)], object)
+            start += piece.n_rows
+        return cls(start, sums, of_y)
+
+    def __add__(self, other: Agreement) -> Agreement:
+        return Agreement(
+            self.n_rows + other.n_rows,
+            self.of_columns + other.of_columns,
+            self.of_labels + other.of_labels,
+        )
+
+    def correlations(self) -> Floats:
+        """Return the absolute correlation of each column with the label."""
+        n, (y, yy) = self.n_rows, self.of_labels
+        variance = float(n * yy - y**2)
+        return np.array(
+            [
+                abs(float(n * xy - x * y)) / max(np.sqrt(float(n * xx - x * x) * variance), 1.0)
+                for x, xx, xy in self.of_columns.T
+            ]
+        )
 
 
 def _pieces(rows: Rows | StoredRows) -> Iterator[Rows]:

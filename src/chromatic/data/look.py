@@ -45,7 +45,9 @@ class _Values:
     zeros: int = 0  # bits of a hash
 
     def add(self, numbers: npt.NDArray[np.int64]) -> None:
-        keys, counts = np.unique(numbers, return_counts=True)
+        self._count(*np.unique(numbers, return_counts=True))
+
+    def _count(self, keys: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> None:
         both = np.concatenate((self.keys, keys))
         self.keys, where = np.unique(both, return_inverse=True)
         counts = np.concatenate((self.counts, counts))
@@ -54,6 +56,12 @@ class _Values:
         while len(self.keys) > MOST_VALUES:
             self.zeros += 1
             self._thin()
+
+    def merge(self, other: _Values) -> None:
+        """Have seen what another has seen."""
+        self.zeros = max(self.zeros, other.zeros)
+        self._thin()
+        self._count(other.keys, other.counts)
 
     def _thin(self) -> None:
         if self.zeros:
@@ -134,6 +142,14 @@ class _Facts:
             unsigned = exact.dtype == np.uint64
             self.values.add(exact.view(np.int64) if unsigned else exact.astype(np.int64))
 
+    def merge(self, other: _Facts) -> None:
+        """Have seen what another has seen of a column of the same type."""
+        self.kind, self.labelled = self.kind or other.kind, self.labelled or other.labelled
+        self.present, self.missing = self.present + other.present, self.missing + other.missing
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.whole, self.total = self.whole and other.whole, self.total + other.total
+        self.values.merge(other.values)
+
     @property
     def is_guessed(self) -> bool:
         return self.kind == NUMBER and self.whole and self.present > 0 and not self.labelled
@@ -208,6 +224,11 @@ class Look:
         """Have seen what a copy has seen."""
         self._facts, self.label, self._classes = other._facts, other.label, other._classes
         self.label_kind = other.label_kind
+
+    def merge(self, other: Look) -> None:
+        """Have seen what a look over other rows of the same columns has seen."""
+        for name, facts in other._facts.items():
+            self._facts.setdefault(name, _Facts()).merge(facts)
 
     def is_settled(self, categorical: Any) -> bool:
         """Whether other rows of the same types cannot change what columns are."""

@@ -22,7 +22,7 @@ from chromatic.encoding.protocol import Encoding, Task, warn_of_unused, warn_wit
 from chromatic.encoding.statistics import LabelCounts, LabelMoments, Statistic
 from chromatic.errors import InputError
 from chromatic.fitting.kept import Kept, KeptPart, Living, Spread, as_learned_from, as_moments
-from chromatic.fitting.labels import class_names, classes_of
+from chromatic.fitting.labels import class_names, classes_of, plain_classes
 from chromatic.fitting.later import MoreSource
 from chromatic.fitting.source import Source
 from chromatic.fitting.sources import LocalSource
@@ -96,12 +96,10 @@ def learn(source: Source, settings: Settings) -> Learned:
         labels = _label_kind(source, kind, settings)
         binary, classes = labels != "numbers", source.settle_labels(labels)
         kind = kind if binary else encoding_class(kind.of_numbers or "")
-    check_linear(source, kind, settings)
+    check_linear(kind, settings)
     check_keep(source, kind, settings)
     if uses_labels:
         check_weighted(source, kind, settings)
-    if not source.weighs:
-        settings = replace(settings, linear=0)
     vocabulary, each = source.count(settings), classes_of(classes)
     if uses_labels:
         vocabulary = source.choose_dense(settings)
@@ -214,10 +212,7 @@ class Fitted:
     @property
     def class_labels(self) -> tuple[Any, ...] | None:
         """The classes as plain values, which a file can keep."""
-        if self.classes is None:
-            return None
-        plain = self.classes.tolist()
-        return tuple(one if isinstance(one, (str, int, float)) else str(one) for one in plain)
+        return plain_classes(self.classes)
 
     @property
     def trains(self) -> npt.NDArray[np.bool_] | None:
@@ -333,15 +328,13 @@ def _label_kind(source: Source, kind: type[Encoding], settings: Settings) -> str
     return facts.kind(kind, settings)
 
 
-def check_linear(source: Source, kind: type[Encoding], settings: Settings) -> None:
+def check_linear(kind: type[Encoding], settings: Settings) -> None:
     """Refuse linear columns where there are none to be had."""
     if settings.linear and kind.statistic is None:
         raise InputError(
             f"linear is {settings.linear} and the {settings.encoding} encoding has no linear columns; "
             "expected 0"
         )
-    if settings.linear and not source.weighs:
-        raise InputError(f"linear is {settings.linear}, which Spark does not find yet; expected 0")
 
 
 def check_weighted(source: Source, kind: type[Encoding], settings: Settings) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.look import exact_sum
 from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 from chromatic.parameters import Settings
 
 Floats = npt.NDArray[np.float64]
+
+STEPS = 1 << 20  # of the weight of a row that counts as one
+AT_ONCE = 1 << 20  # weights that are summed at once
 
 
 class OfRows(NamedTuple):
@@ -60,6 +65,13 @@ class Labels(NamedTuple):
 def classes_of(classes: npt.NDArray[Any] | None) -> list[int | None]:
     """Return the numbers of the classes where they are more than two; else None alone."""
     return [None] if classes is None or len(classes) <= 2 else list(range(len(classes)))
+
+
+def plain_classes(classes: npt.NDArray[Any] | None) -> tuple[Any, ...] | None:
+    """Return classes as plain values, which a file can keep."""
+    if classes is None:
+        return None
+    return tuple(one if isinstance(one, (str, int, float)) else str(one) for one in classes.tolist())
 
 
 def class_names(classes: npt.NDArray[Any]) -> list[str]:
@@ -174,14 +186,14 @@ def settled(y: npt.NDArray[Any], kind: str, names: tuple[str, ...] = ()) -> Labe
     """
     if names:
         counts = np.bincount(y.astype(np.int64), minlength=len(names))
-        return Labels(y, _of_two_rows(np.array(names), counts) if kind == "classes" else np.array(names))
+        return Labels(y, checked_classes(np.array(names), counts) if kind == "classes" else np.array(names))
     if kind == "numbers":
         return Labels(np.asarray(y, np.float64), None)
     if kind == "binary":
         kinds = kinds_of(y)
         return Labels(np.asarray(y == kinds[1], np.float64), kinds)
     classes, numbers, counts = np.unique(y, return_inverse=True, return_counts=True)
-    return Labels(numbers.astype(np.float64), _of_two_rows(classes, counts))
+    return Labels(numbers.astype(np.float64), checked_classes(classes, counts))
 
 
 def as_in_training(
@@ -210,7 +222,7 @@ def as_in_training(
     return np.array([known[kind] for kind in kinds.tolist()])[places]
 
 
-def _of_two_rows(classes: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+def checked_classes(classes: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     """Return classes that all have two rows at least; refuse others."""
     once = classes[counts == 1]
     if len(once):
@@ -266,8 +278,26 @@ def checked_weights(weights: Any, n_rows: int) -> Floats:
 
 
 def mean_weight(weights: Floats) -> float:
-    """Return the mean of the weights that are not 0."""
-    return float(weights[weights > 0].mean())
+    """Return the mean of the weights that are not 0, the same for any order of them."""
+    some = weights[weights > 0]
+    return float(sum_of(some) / len(some))
+
+
+def sum_of(numbers: Floats) -> Fraction:
+    """Return the exact sum of numbers."""
+    return sum((exact_sum(numbers[i : i + AT_ONCE]) for i in range(0, len(numbers), AT_ONCE)), Fraction(0))
+
+
+def in_units(weights: Floats, unit: float) -> Floats:
+    """Return weights over that of a row that counts as one, as multiples of 2**-20, above 0 where they are.
+
+    Sums of such numbers are exact up to 2**33 rows, so that rows may be added up in any order.
+
+    >>> (in_units(np.array([0.0, 1e-9, 3.0]), 2.0) * STEPS).tolist()
+    [0.0, 1.0, 1572864.0]
+    """
+    steps = np.rint(weights / unit * STEPS)
+    return np.where(weights > 0, np.maximum(steps, 1.0), 0.0) / STEPS
 
 
 def moments_of(labels: Floats, weights: Floats | None) -> tuple[float, float]:

@@ -25,7 +25,6 @@ from chromatic.parameters import Settings
 class Source(ABC):
     """Training rows, wherever they are. The methods are called in the order in which they stand here."""
 
-    weighs: ClassVar[bool] = True  # whether it finds the weights of linear columns
     keeps: ClassVar[bool] = True  # whether a model can keep its statistics
     has_weights: bool = False  # whether rows have weights
 

@@ -35,6 +35,7 @@ from chromatic.fitting.labels import (
     checked,
     checked_weights,
     facts_of,
+    in_units,
     mean_weight,
     moments_of,
     settled,
@@ -145,7 +146,9 @@ class LocalSource(Source):
     def _weights(self) -> Floats | None:
         """The weights of the rows, in units of one that counts as a row."""
         given = self.told.weights
-        return None if given is None else checked_weights(given, self.n_rows) / self.weight_unit
+        if given is None:
+            return None
+        return in_units(checked_weights(given, self.n_rows), self.weight_unit)
 
     @property
     def weight_unit(self) -> float:

@@ -1,101 +1,34 @@
-"""From a frame to its vocabulary, and to the frame of coded rows."""
+"""From a frame to the frame of its coded rows, each with its fold."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from chromatic.data.batch import Batch
-from chromatic.data.counting import Counted, count, is_narrow, one_hash
-from chromatic.data.dense import DenseFacts
+from chromatic.data.counting import is_narrow
 from chromatic.data.hashing import mix_integers
-from chromatic.data.names import Names
-from chromatic.data.vocabulary import Vocabulary, of_counts
-from chromatic.errors import InputError
+from chromatic.data.rows import Rows
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.fitting.folds import folds_of_hashes, hashes_of_sums, row_sums
 from chromatic.parameters import Settings
-from chromatic.spark.columns import batch_of, is_integer, quoted
-from chromatic.spark.frames import (
-    ENTRIES,
-    Batches,
-    fetch,
-    given_back,
-    lists_of,
-    rows_of_lists,
-    with_columns,
-)
-from chromatic.spark.shuffle import merged, runs
+from chromatic.spark.columns import batch_of, quoted
+from chromatic.spark.frames import Batches, lists_of, rows_of_lists, with_columns
+from chromatic.spark.told import Groups
 
 log = logging.getLogger("chromatic")
 
-N_FEATURES = b"n_features"  # of a shard, among the metadata of its table
-_NOTHING = pa.schema({"key": pa.int64(), "count": pa.int64()})
-
-
-def learn_vocabulary(frame: DataFrame, features: str, n_rows: int, settings: Settings) -> Vocabulary:
-    """Count the features on the workers, and give those that are kept their codes on the driver."""
-    integers = is_integer(frame.schema[features].dataType)
-    least, many = settings.min_count, settings.dense_threshold * n_rows
-    keep_names = settings.names
-
-    def count_features(batches: Batches) -> Iterator[pa.Table]:
-        held: list[Batch] = []
-        for batch in batches:
-            held.append(batch_of(batch.column(0)))
-            if sum(len(one.ids) for one in held) >= ENTRIES:
-                yield _counted(held)
-                held = []
-        if held:
-            yield _counted(held)
-
-    def kept(table: pa.Table) -> pa.Table:
-        return _kept(table, least, many, keep_names=keep_names)
-
-    n_features, tables = 0, []
-    for table in merged(frame.select(quoted(features)), count_features, kept):
-        n_features += int((table.schema.metadata or {})[N_FEATURES])
-        tables.append(table)
-    table = pa.concat_tables([_NOTHING.empty_table(), *tables], promote_options="permissive")
-    if not n_features:
-        raise InputError(f"the column {features!r} has no feature in {n_rows:,} rows; expected some")
-    log.info("spark: %s features, of which %s were fetched", f"{n_features:,}", f"{len(table):,}")
-    dropped = n_features - len(table)
-    vocabulary, _, _ = of_counts(
-        _counted_of(table, integers),
-        integers=integers,
-        n_rows=n_rows,
-        dense_threshold=settings.dense_threshold,
-        min_count=settings.min_count,
-        keep_names=settings.names,
-    )
-    return replace(vocabulary, dropped_features=vocabulary.dropped_features + dropped)
-
-
-def dense_facts(frame: DataFrame, features: str, vocabulary: Vocabulary) -> DenseFacts:
-    """Look over the dense features of all rows, on the workers."""
-    shared = frame.sparkSession.sparkContext.broadcast(replace(vocabulary, names=None))
-    n_dense = len(vocabulary.dense_names)
-
-    def look(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            facts = DenseFacts.of(shared.value.encode([batch_of(batch.column(0))]), n_dense)
-            columns = {"number": np.arange(n_dense), "counts": facts.counts, "others": facts.others}
-            yield from given_back(columns)
-
-    looked = frame.select(quoted(features)).mapInArrow(look, "number long, counts long, others long")
-    summed = fetch(looked.groupBy("number").agg(*(F.sum(one).alias(one) for one in ("counts", "others"))))
-    order = np.argsort(summed.column("number").to_numpy())
-    return DenseFacts(*(summed.column(one).to_numpy()[order] for one in ("counts", "others")))
+# Columns for the time of a fit or a transform, beside those of the user.
+SUM, NUMBER, ORDER, GROUP = (f"_chromatic_{name}" for name in ("sum", "number", "order", "group"))
+FOLD, DRAW = "_chromatic_fold", "_chromatic_draw"
+_DENSE = T.StructField("dense", T.ArrayType(T.DoubleType()))
 
 
 @dataclass(frozen=True)
@@ -104,18 +37,44 @@ class Numbering:
 
     settings: Settings
     order: str | None  # a column; None: the order in which the frame has its rows
+    groups: Groups | None = None  # of rows, each in one fold; None: rows have none
 
     def by(self) -> Column:
         """What orders identical rows; to be asked of a frame as it came."""
         return F.monotonically_increasing_id() if self.order is None else F.col(quoted(self.order))
 
-    def folds(self, sums: pa.Array, numbers: pa.Array) -> npt.NDArray[np.int32]:
-        """The fold of rows from their sum and their number among those with that sum.
+    def columns(self) -> list[Column]:
+        """The columns that folds follow from, `order` and `group`, to be asked of a frame as it came."""
+        group = [] if self.groups is None else [F.col(quoted(self.groups.name)).alias(GROUP)]
+        return [self.by().alias(ORDER), *group]
+
+    def folds(self, sums: pa.Array, numbers: pa.Array, *group: pa.Array) -> npt.NDArray[np.int32]:
+        """The fold of rows from their sum and their number among those with that sum, or from their group.
 
         For `split`, 0 where a row estimates, and -1 where it is left to train on.
         """
-        hashes = hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
-        return folds_of_hashes(hashes, self.settings)
+        if self.groups is not None and self.settings.leakage != "none":
+            return self.groups.folds_of(*group)
+        return folds_of_hashes(self.hashes(sums, numbers), self.settings)
+
+    def hashes(self, sums: pa.Array, numbers: pa.Array) -> npt.NDArray[np.uint64]:
+        """A hash of each row, which folds and samples follow from."""
+        return hashes_of_sums(_unsigned(sums), _unsigned(numbers).astype(np.uint32), self.settings.seed)
+
+    def with_folds(self, frame: DataFrame) -> DataFrame:
+        """The frame with the columns `fold` and `draw` in the place of those that rows are numbered by.
+
+        A draw is a number of 32 bits, the same for a row however the frame is partitioned.
+        """
+        numbered = frame.withColumn(NUMBER, number_among(SUM, ORDER)).drop(ORDER)
+        given = [SUM, NUMBER, *([] if self.groups is None else [GROUP])]
+
+        def folds_and_draws(*given: pa.Array) -> list[pa.Array]:
+            draws = self.hashes(*given[:2]) & np.uint64(0xFFFFFFFF)
+            return [pa.array(self.folds(*given)), pa.array(draws.view(np.int64))]
+
+        made = [T.StructField(FOLD, T.IntegerType()), T.StructField(DRAW, T.LongType())]
+        return with_columns(numbered, given, made, folds_and_draws).drop(*given)
 
 
 def number_among(column: str, order: str) -> Column:
@@ -139,19 +98,19 @@ def code(
     features: str,
     vocabulary: Vocabulary,
     *,
-    label: Column | None,
+    beside: list[Column],
     numbering: Numbering | None,
+    dense: bool,
     most_broadcast: int,
 ) -> DataFrame:
-    """The frame of coded rows: codes, label, and fold where rows are numbered.
+    """The frame of coded rows: codes, what is to stand beside them, and fold where rows are numbered.
 
-    A vocabulary that is too large for the workers is joined instead of broadcast.
+    With `dense`, the values of dense columns come too. A vocabulary that is too large for the workers is
+    joined instead of broadcast.
     """
-    given = [F.col(quoted(features)).alias("features")]
-    given.append((F.lit(0.0) if label is None else label).alias("label"))
-    if numbering is not None:
-        given.append(numbering.by().alias("order"))
-    frame = frame.select(*given)
+    numbers = [] if numbering is None else numbering.columns()
+    frame = frame.select(F.col(quoted(features)).alias("features"), *beside, *numbers)
+    dense = dense and bool(vocabulary.dense_names)
     size = broadcast_bytes(vocabulary)
     joined = size > most_broadcast
     log.info(
@@ -159,48 +118,62 @@ def code(
         f"{size >> 20:,}",
         "joined" if joined else "broadcast",
     )
-    summed = numbering is not None
-    coded = _coded_by_join(frame, vocabulary) if joined else _coded_by_broadcast(frame, vocabulary, summed)
-    if numbering is None:
-        return coded.select("codes", "label")
-    numbered = coded.withColumn("number", number_among("sum", "order"))
-    fold = T.StructField("fold", T.IntegerType())
-    return with_columns(
-        numbered.select("codes", "label", "sum", "number"),
-        ["sum", "number"],
-        [fold],
-        lambda *given: [pa.array(numbering.folds(*given))],
-    ).select("codes", "label", "fold")
+    numbered = numbering is not None
+    if joined:
+        frame = _with_dense(frame, vocabulary) if dense else frame
+        coded = _coded_by_join(frame, vocabulary, summed=numbered)
+    else:
+        coded = _coded_by_broadcast(frame, vocabulary, dense=dense, summed=numbered)
+    return coded if numbering is None else numbering.with_folds(coded)
 
 
-def _coded_by_broadcast(frame: DataFrame, vocabulary: Vocabulary, summed: bool) -> DataFrame:
+def _with_dense(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+    """The frame with the values of dense columns, by the few features that make them."""
+    few = replace(vocabulary, names=None, keys=vocabulary.keys[:0], counts=vocabulary.counts[:0])
+
+    def dense_of(features: pa.Array) -> list[pa.Array]:
+        return [_lists_of_dense(few.encode([batch_of(features, few.schema)]))]
+
+    return with_columns(frame, ["features"], [_DENSE], dense_of)
+
+
+def _lists_of_dense(rows: Rows) -> pa.ListArray:
+    n_rows, n_dense = rows.dense.shape
+    return lists_of(np.arange(n_rows + 1) * n_dense, rows.dense.astype(np.float64).ravel())
+
+
+def _coded_by_broadcast(
+    frame: DataFrame, vocabulary: Vocabulary, *, dense: bool, summed: bool
+) -> DataFrame:
     light = replace(vocabulary, names=None, counts=vocabulary.counts[:0])
     shared = frame.sparkSession.sparkContext.broadcast(light)
     others = [name for name in frame.columns if name != "features"]
     fields = [T.StructField("codes", T.ArrayType(T.IntegerType()))]
-    fields += [T.StructField("sum", T.LongType())] if summed else []
+    fields += [T.StructField(SUM, T.LongType())] if summed else []
+    fields += [_DENSE] if dense else []
     schema = T.StructType(fields + [field for field in frame.schema.fields if field.name in others])
 
     def code_rows(batches: Batches) -> Iterator[pa.RecordBatch]:
         known: Vocabulary = shared.value
         hashes = known.hashes if summed else None
         for batch in batches:
-            rows = known.encode([batch_of(batch.column("features"))])
+            rows = known.encode([batch_of(batch.column("features"), known.schema)])
             arrays = [lists_of(rows.indptr, rows.codes.view(np.int32))]
             arrays += [] if hashes is None else [pa.array(row_sums(rows, hashes).view(np.int64))]
+            arrays += [_lists_of_dense(rows)] if dense else []
             arrays += [batch.column(name) for name in others]
             yield pa.RecordBatch.from_arrays(arrays, schema.names)
 
     return frame.mapInArrow(code_rows, schema)
 
 
-def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
+def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary, *, summed: bool) -> DataFrame:
     """Rows taken apart into features, joined with the vocabulary, and put together again."""
     session = frame.sparkSession
-    integers = vocabulary.integers
+    integers, table = vocabulary.integers, vocabulary.schema
 
     def keys_of(features: pa.Array) -> list[pa.Array]:
-        batch = batch_of(features).with_tokens()
+        batch = batch_of(features, table).with_tokens()
         assert batch.tokens is not None
         keys = batch.tokens.integers if integers else batch.tokens.hashes
         assert keys is not None
@@ -233,64 +206,10 @@ def _coded_by_join(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     )
     codes, keys = (F.col("entries").getField(name) for name in ("code", "key"))
     coded = gathered.select(codes.alias("codes"), keys.alias("keys"), *others)
-    return with_columns(coded, ["keys"], [T.StructField("sum", T.LongType())], sums_of)
+    if summed:
+        coded = with_columns(coded, ["keys"], [T.StructField(SUM, T.LongType())], sums_of)
+    return coded.drop("keys")
 
 
 def _unsigned(numbers: pa.Array) -> npt.NDArray[np.uint64]:
     return np.array(numbers.to_numpy(zero_copy_only=False), np.int64).view(np.uint64)
-
-
-def _counted(batches: list[Batch]) -> pa.Table:
-    """What some batches count: key, count and the name of a string."""
-    if all(batch.tokens is None for batch in batches):  # integers, of which a chunk has few of all
-        keys, counts = np.unique(np.concatenate([batch.ids for batch in batches]), return_counts=True)
-        return pa.table({"key": keys.astype(np.int64), "count": counts})
-    counted = count(batches, 1)
-    some = np.flatnonzero(counted.counts)
-    keys = counted.keys[some].astype(np.uint64).view(np.int64)
-    columns: dict[str, Any] = {"key": keys, "count": counted.counts[some]}
-    if counted.all_names is not None:
-        columns["name"] = counted.names(some).to_arrow().cast(pa.large_binary())
-    return pa.table(columns)
-
-
-def _kept(table: pa.Table, least: int, many: float, *, keep_names: bool) -> pa.Table:
-    """Add up what workers counted, of the features that are kept; how many there were is told beside.
-
-    A feature in more than `many` rows is dense: it keeps its name, as its column is called by it.
-    """
-    order, starts = runs(table.column("key").to_numpy())
-    counts = np.add.reduceat(table.column("count").to_numpy()[order], starts)
-    chosen = np.flatnonzero((counts >= least) | (counts > many))
-    first = order[starts]
-    columns = {"key": table.column("key").to_numpy()[first[chosen]], "count": counts[chosen]}
-    if "name" in table.column_names:
-        names = table.column("name").combine_chunks()
-        _check_names(names, order, starts)
-        found = names.take(pa.array(first[chosen]))
-        if not keep_names:
-            found = pc.if_else(pa.array(counts[chosen] > many), found, pa.scalar(b"", pa.large_binary()))
-        columns["name"] = found
-    return pa.table(columns).replace_schema_metadata({N_FEATURES: str(len(starts))})
-
-
-def _check_names(names: pa.Array, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> None:
-    """Refuse two names of one key."""
-    of_first = np.repeat(order[starts], np.diff(np.append(starts, len(order))))
-    other = np.flatnonzero(order != of_first)
-    one, two = names.take(pa.array(of_first[other])), names.take(pa.array(order[other]))
-    wrong = pc.index(pc.not_equal(one, two), True).as_py()
-    if wrong >= 0:
-        raise one_hash(*sorted((one[wrong].as_py(), two[wrong].as_py())))
-
-
-def _counted_of(table: pa.Table, integers: bool) -> Counted:
-    """Fetched counts in the order that breaks ties: by value, or by the hash's signed view."""
-    keys = table.column("key").to_numpy()
-    order = np.argsort(keys)
-    counts = table.column("count").to_numpy()[order]
-    names = None
-    if not integers:
-        names = Names.of_arrow(table.column("name").combine_chunks().cast(pa.large_binary()))
-    kept = keys[order].view(np.uint64)
-    return Counted(kept.astype(np.uint32) if integers else kept, counts, names, order)

@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from chromatic.coloring import Coloring, Request, Size, bitsets, color, color_sample
 from chromatic.coloring.choose import bytes_to_choose
 from chromatic.coloring.graph import color_graph
+from chromatic.coloring.greedy import Greedy
+from chromatic.data.batch import NO_FIELD
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
@@ -43,6 +45,11 @@ def color_frame(
     `by` says which, one of BYS; None is the graph where pairs are counted, and else a sample.
     """
     size, vocabulary = coded.size, coded.vocabulary
+    if request.fields is not None and (request.fields != NO_FIELD).all():
+        log.info("spark: every feature has a column of the table, which is its color")
+        return Greedy(np.arange(len(vocabulary)), request).coloring(
+            size.largest_nnz, vocabulary.fingerprint
+        )
     needed = bytes_needed(size, request)
     fits = needed <= most_bytes and size.n_rows < 1 << 32
     if by is None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
@@ -14,29 +11,17 @@ from pyspark.sql import types as T
 
 from chromatic.data.batch import Batch
 from chromatic.data.cells import batch_of_table
+from chromatic.data.schema import Schema
 from chromatic.errors import InputError
-from chromatic.fitting.labels import LabelFacts
+from chromatic.spark.frames import table_of
 
 KINDS = (
     "array<string>, array<long>, array<struct<name, value>>, map<string, double> or a vector of pyspark.ml"
 )
+TABLE = "_chromatic_table"  # the columns of a table in one, for the time of a fit or a transform
 LARGEST = (1 << 32) - 1
+VECTOR = ["type", "size", "indices", "values"]  # what Arrow has of a vector of pyspark.ml
 INFINITE = float("inf"), float("-inf")
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What one look over a frame told."""
-
-    n_rows: int
-    labels: LabelFacts | None = None
-
-    def label(self, column: str, kind: str) -> Column:
-        """Return the labels; of two kinds as 0 and 1, the larger as 1."""
-        assert self.labels is not None
-        if kind == "binary":
-            return (F.col(quoted(column)) == F.lit(self.labels.high)).cast("double")
-        return F.col(quoted(column)).cast("double")
 
 
 def quoted(column: str) -> str:
@@ -55,7 +40,17 @@ def check_at_rest(frame: DataFrame, what: str) -> None:
 
 def check_features(frame: DataFrame, column: str) -> T.DataType:
     """The type of the features' column, which must be one of KINDS."""
-    kind = _type(frame, column)
+    kind = type_of(frame, column)
+    if column != TABLE and not is_set(kind) and not isinstance(kind, VectorUDT):
+        raise InputError(
+            f"the column {column!r} of {frame.count():,} rows is of type {kind.simpleString()}; expected "
+            f"{KINDS}"
+        )
+    return kind
+
+
+def is_set(kind: T.DataType) -> bool:
+    """Whether a column of this type has features, with or without values, in each of its rows."""
     element: T.DataType | None = None
     value: T.DataType = T.DoubleType()
     if isinstance(kind, T.ArrayType):
@@ -65,65 +60,14 @@ def check_features(frame: DataFrame, column: str) -> T.DataType:
     elif isinstance(kind, T.MapType):
         element, value = kind.keyType, kind.valueType
     known = isinstance(element, (T.StringType, T.BinaryType, T.IntegralType))
-    if not (known and isinstance(value, T.NumericType)) and not isinstance(kind, VectorUDT):
-        raise InputError(
-            f"the column {column!r} of {frame.count():,} rows is of type {kind.simpleString()}; expected "
-            f"{KINDS}"
-        )
-    return kind
+    return known and isinstance(value, T.NumericType)
 
 
-def check(frame: DataFrame, features: str, label: str | None) -> Checked:
-    """Look over the features and, where there is to be one, the label, in one job."""
-    kind = check_features(frame, features)
-    if label is not None and not isinstance(_type(frame, label), (T.NumericType, T.BooleanType)):
-        raise InputError(
-            f"the label column {label!r} of {frame.count():,} rows is of type "
-            f"{_type(frame, label).simpleString()}; expected numbers"
-        )
-    wrong = _wrong_features(kind, F.col(quoted(features)))
-    asked = [F.count(F.lit(1)).alias("rows")]
-    asked += [F.count_if(condition).alias(f"wrong{i}") for i, (condition, _) in enumerate(wrong)]
-    if label is not None:
-        number = F.col(quoted(label)).cast("double")
-        finite = ~(F.isnan(number) | number.isin(*INFINITE))
-        asked += [
-            F.count_if(number.isNull()).alias("null"),
-            F.count_if(~finite).alias("infinite"),
-            F.min(number).alias("low"),
-            F.max(number).alias("high"),
-        ]
-    told: Any = frame.agg(*asked).first()
-    for i, (_, what) in enumerate(wrong):
-        if told[f"wrong{i}"]:
-            raise InputError(
-                f"the column {features!r} {what} in {told[f'wrong{i}']:,} of {told['rows']:,} rows; "
-                "filter or mend those rows"
-            )
-    if not told["rows"]:
-        raise InputError(f"the frame of column {features!r} has 0 rows; expected at least one")
-    return Checked(told["rows"], None if label is None else _label_facts(frame, label, told))
-
-
-def _label_facts(frame: DataFrame, label: str, told: Any) -> LabelFacts:
-    number = F.col(quoted(label)).cast("double")
-    low, high = told["low"], told["high"]
-    known = low is not None and not told["null"] and not told["infinite"]
-    two_kinds = known and frame.filter(~number.isin(low, high)).isEmpty()
-    return LabelFacts(
-        where=f"the label column {label!r}",
-        n_rows=told["rows"],
-        low=low if known else 0.0,
-        high=high if known else 0.0,
-        two_kinds=two_kinds,
-        null=told["null"],
-        infinite=told["infinite"],
-        fractions=known and not two_kinds and not frame.filter(number != F.floor(number)).isEmpty(),
-    )
-
-
-def is_integer(kind: T.DataType) -> bool:
-    """Whether the features are integers."""
+def is_integer(kind: T.DataType, schema: Schema | None = None) -> bool:
+    """Whether the features are integers; those of a table are unless any of its columns has names."""
+    if isinstance(kind, T.StructType):
+        sets = [field.dataType for field in kind.fields if is_set(field.dataType)]
+        return not (schema and schema.categories) and len(sets) < 2 and all(is_integer(one) for one in sets)
     if isinstance(kind, T.ArrayType):
         element = kind.elementType
         kind = element.fields[0].dataType if isinstance(element, T.StructType) else element
@@ -132,8 +76,8 @@ def is_integer(kind: T.DataType) -> bool:
     return isinstance(kind, (T.IntegralType, VectorUDT))
 
 
-def batch_of(features: pa.Array | pa.ChunkedArray) -> Batch:
-    """The rows of a column of features as Arrow has it."""
+def batch_of(features: pa.Array | pa.ChunkedArray, schema: Schema | None = None) -> Batch:
+    """The rows of a column of features as Arrow has it; the columns of a table are what a schema says."""
     if isinstance(features, pa.ChunkedArray):
         features = features.combine_chunks()
     if features.null_count:
@@ -142,11 +86,14 @@ def batch_of(features: pa.Array | pa.ChunkedArray) -> Batch:
             "batch; filter those rows"
         )
     if pa.types.is_struct(features.type):
+        if [field.name for field in features.type] != VECTOR:
+            return batch_of_table(table_of(features), schema=schema)
         return _batch_of_vectors(features)
     return batch_of_table(pa.table([features], ["features"]))
 
 
-def _type(frame: DataFrame, column: str) -> T.DataType:
+def type_of(frame: DataFrame, column: str) -> T.DataType:
+    """Return the type of a column; refuse one that is not there."""
     if column not in frame.columns:
         raise InputError(
             f"there is no column {column!r} in the frame; its columns are {', '.join(frame.columns)}"
@@ -154,8 +101,10 @@ def _type(frame: DataFrame, column: str) -> T.DataType:
     return frame.schema[column].dataType
 
 
-def _wrong_features(kind: T.DataType, features: Column) -> list[tuple[Column, str]]:
+def wrong_features(kind: T.DataType, features: Column) -> list[tuple[Column, str]]:
     """What to count rows of, and what is wrong with them."""
+    if isinstance(kind, T.StructType):
+        return []  # empty cells are absence, or missing numbers
     wrong = [(features.isNull(), "is null")]
     element, value = features, None
     if isinstance(kind, T.MapType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -10,10 +11,12 @@ from chromatic.parameters import Settings
 from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, params_of
 from chromatic.spark.files import check_target, replacing
 from chromatic.spark.session import session
+from chromatic.spark.tables import SCALARS
 
 log = logging.getLogger("chromatic")
 
 OUTPUT = "columns"
+EVERY = "*"
 
 
 def fit(
@@ -22,7 +25,7 @@ def fit(
     encoded: str | None,
     *,
     settings: Settings,
-    features: str,
+    features: list[str],
     label: str,
     master: str | None,
 ) -> None:
@@ -30,33 +33,42 @@ def fit(
     with session(master) as opened:
         if encoded is not None:
             check_target(opened, encoded, overwrite=False)
-        frame = _read(opened, train, features, label)
-        columns = {"inputCol": features, "labelCol": label, "outputCol": OUTPUT}
-        model = ChromaticEstimator(**columns, **params_of(settings)).fit(frame)
+        frame = opened.read.parquet(*train)
+        beside = [name for name in (label, settings.weight, settings.group) if name is not None]
+        inputs = _inputs(frame, features, beside)
+        columns = {"labelCol": label, "outputCol": OUTPUT}
+        model = ChromaticEstimator(**inputs, **columns, **params_of(settings)).fit(frame)
         if encoded is not None:
-            _write(opened, model.transformTraining(frame), features, encoded)
+            _write(opened, model.transformTraining(frame), inputs, encoded)
         model.writeFile(output)
 
 
 def transform(
-    model: str, inputs: list[str], output: str, *, features: str, label: str, master: str | None
+    model: str, inputs: list[str], output: str, *, features: list[str], label: str, master: str | None
 ) -> None:
     """Write rows as the columns of a model."""
     with session(master) as opened:
         check_target(opened, output, overwrite=False)
-        read = ChromaticModel.load(model).setInputCol(features).setOutputCol(OUTPUT)
-        _write(opened, read.transform(_read(opened, inputs, features, label)), features, output)
+        read, frame = ChromaticModel.load(model), opened.read.parquet(*inputs)
+        given = _inputs(frame, features, [label])
+        _write(opened, read.setParams(**given, outputCol=OUTPUT).transform(frame), given, output)
 
 
-def _read(opened: SparkSession, paths: list[str], features: str, label: str) -> DataFrame:
-    frame = opened.read.parquet(*paths)
-    others = ", ".join(name for name in frame.columns if name not in (features, label))
+def _inputs(frame: DataFrame, features: list[str], beside: list[str]) -> dict[str, Any]:
+    """Return which columns have the features, as parameters: one column of them, or those of a table."""
+    if features == [EVERY]:
+        return {"inputCols": [name for name in frame.columns if name not in beside]}
+    column = features[0] if features else "features"
+    scalar = column in frame.columns and isinstance(frame.schema[column].dataType, SCALARS)
+    inputs = features if len(features) > 1 or (features and scalar) else [column]
+    others = ", ".join(name for name in frame.columns if name not in (*inputs, *beside))
     if others:
-        log.warning("only the column %s has features; carried along: %s", features, others)
-    return frame
+        log.warning("only the column %s has features; carried along: %s", ", ".join(inputs), others)
+    return {"inputCols": inputs} if inputs is features else {"inputCol": column}
 
 
-def _write(opened: SparkSession, frame: DataFrame, features: str, path: str) -> None:
+def _write(opened: SparkSession, frame: DataFrame, inputs: dict[str, Any], path: str) -> None:
     """Write all columns but the features to a folder of Parquet."""
+    names = inputs.get("inputCols") or [inputs["inputCol"]]
     with replacing(opened, path, overwrite=False) as beside:
-        frame.drop(features).write.parquet(beside)
+        frame.drop(*names).write.parquet(beside)

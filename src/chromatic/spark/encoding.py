@@ -19,15 +19,12 @@ from chromatic.encoding.protocol import Encoding
 from chromatic.errors import InputError
 from chromatic.fitting.folds import row_sums
 from chromatic.spark.arrays import arrays_of
-from chromatic.spark.coding import Numbering, number_among
+from chromatic.spark.coding import DRAW, FOLD, SUM, Numbering
 from chromatic.spark.columns import batch_of, check_features, is_integer
 from chromatic.spark.frames import Batches, with_columns
 from chromatic.spark.joining import Joined, bytes_in_worker
 
 log = logging.getLogger("chromatic")
-
-# Columns for the time of an encoding, beside those of the user.
-_SUM, _NUMBER, _ORDER = "_chromatic_sum", "_chromatic_number", "_chromatic_order"
 
 
 class Encoder:
@@ -48,7 +45,7 @@ class Encoder:
 
         def encoded(features: pa.Array) -> list[pa.Array]:
             encoding = shared.value
-            rows: Rows = encoding.vocabulary.encode([batch_of(features)])
+            rows = _coded(encoding, features)
             check_known(rows, handle_unknown)
             return arrays_of(encoding.encode(rows), levels=encoding.gives_levels)
 
@@ -70,29 +67,28 @@ class Encoder:
             return joined.encode_by_fold(frame, features, made, numbering, only_estimated=split)
         shared = self._broadcast(frame)
         shared_tables = frame.sparkSession.sparkContext.broadcast(tables)
-        place, n_columns = frame.columns.index(features), len(frame.columns)
+        place = frame.columns.index(features)
 
         def sums_of(features: pa.Array) -> list[pa.Array]:
-            known = shared.value.vocabulary
-            return [pa.array(row_sums(known.encode([batch_of(features)]), known.hashes).view(np.int64))]
+            sums = row_sums(_coded(shared.value, features), shared.value.vocabulary.hashes)
+            return [pa.array(sums.view(np.int64))]
 
         def encoded(batches: Batches) -> Iterator[pa.RecordBatch]:
             encoding, tables = shared.value, shared_tables.value
             for batch in batches:
-                fold = numbering.folds(batch.column(_SUM), batch.column(_NUMBER))
+                fold = np.array(batch.column(FOLD).to_numpy(zero_copy_only=False), np.int32)
                 if tables is None:
                     batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
-                rows = encoding.vocabulary.encode([batch_of(batch.column(place))])
-                columns = encoding.encode_resolved(encoding.resolve(rows), tables, fold)
+                rows = encoding.resolve(_coded(encoding, batch.column(place)))
+                columns = encoding.encode_resolved(rows, tables, fold)
                 arrays = arrays_of(columns, levels=encoding.gives_levels)
-                yield pa.RecordBatch.from_arrays(batch.columns[:n_columns] + arrays, names)
+                yield pa.RecordBatch.from_arrays(batch.columns[:-1] + arrays, names)
 
-        ordered = frame.select("*", numbering.by().alias(_ORDER))
-        summed = with_columns(ordered, [features], [T.StructField(_SUM, T.LongType())], sums_of)
-        numbered = summed.withColumn(_NUMBER, number_among(_SUM, _ORDER)).drop(_ORDER)
+        ordered = frame.select("*", *numbering.columns())
+        summed = with_columns(ordered, [features], [T.StructField(SUM, T.LongType())], sums_of)
         schema = T.StructType([*frame.schema.fields, *self._fields(output)])
         names = schema.names
-        return numbered.mapInArrow(encoded, schema)
+        return numbering.with_folds(summed).drop(DRAW).mapInArrow(encoded, schema)
 
     def _is_joined(self, frame: DataFrame, tables: Tables | None = None) -> bool:
         """Whether the model is too large for a worker; a stream cannot be joined with it."""
@@ -117,7 +113,7 @@ class Encoder:
     def _check(self, frame: DataFrame, features: str, output: str) -> None:
         kind = check_features(frame, features)
         vocabulary = self.encoding.vocabulary
-        if is_integer(kind) != vocabulary.integers:
+        if len(vocabulary) and is_integer(kind, vocabulary.schema) != vocabulary.integers:
             kinds = ("integers", "strings") if vocabulary.integers else ("strings", "integers")
             raise InputError(
                 f"the column {features!r} has {kinds[1]} and the model knows {kinds[0]}; expected the kind "
@@ -141,3 +137,9 @@ class Encoder:
         if self._has_dense:
             made.append(T.StructField(f"{output}_dense", T.ArrayType(T.DoubleType())))
         return made
+
+
+def _coded(encoding: Encoding, features: pa.Array) -> Rows:
+    """Return rows as the vocabulary of an encoding codes them."""
+    vocabulary = encoding.vocabulary
+    return vocabulary.encode([batch_of(features, vocabulary.schema)])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import NoneType
 from typing import Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasInputCol, HasLabelCol, HasOutputCol
+from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasLabelCol, HasOutputCol
 from pyspark.ml.util import (
     DefaultParamsReadable,
     DefaultParamsReader,
@@ -23,21 +24,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from chromatic._log import told
 from chromatic._parameter import Parameter
-from chromatic._threads import thread_count
 from chromatic.data.limit import parse_size
-from chromatic.encoding.protocol import Encoding
-from chromatic.errors import InputError
+from chromatic.encoding.protocol import Encoding, parts_of
 from chromatic.fitting.fit import learn
+from chromatic.fitting.labels import plain_classes
 from chromatic.model import Input
 from chromatic.model import Model as FittedModel
 from chromatic.parameters import ON_SPARK, Settings
 from chromatic.registry import encoding_class
 from chromatic.spark import files
-from chromatic.spark.coding import Numbering
-from chromatic.spark.columns import check_at_rest
+from chromatic.spark.columns import TABLE, check_at_rest
 from chromatic.spark.encoding import Encoder
 from chromatic.spark.frames import errors_of_workers
-from chromatic.spark.source import Place, SparkSource, tables_by_fold
+from chromatic.spark.source import Place, SparkSource
+from chromatic.spark.tables import with_table
+from chromatic.spark.training import ByFold, tables_by_fold
 
 _CONVERTERS: dict[tuple[type, ...], Any] = {
     (bool,): TypeConverters.toBoolean,
@@ -63,7 +64,7 @@ def _of_table(parameter: Parameter) -> Param[Any]:
 _TableParams: Any = type("_TableParams", (Params,), {one.spark: _of_table(one) for one in ON_SPARK})
 
 
-class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  # type: ignore[misc]
+class _ChromaticParams(HasInputCol, HasInputCols, HasLabelCol, HasOutputCol, _TableParams):  # type: ignore[misc]
     """The parameters of `ChromaticEncoder` as Spark names them, and those that only Spark needs."""
 
     orderCol = _param(
@@ -95,21 +96,15 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             **{one.spark: one.default for one in ON_SPARK if one.default is not None},
         )
 
-    def _set(self, **given: Any) -> Self:
-        """Set parameters; refuse weights, which the workers would add up in an order of their own."""
-        if given.get("weightCol") is not None:
-            raise InputError(
-                f"weightCol is {given['weightCol']!r}, and Spark takes no weights yet; expected none, "
-                "or a local fit with sample_weight"
-            )
-        return super()._set(**given)
-
     def setParams(self, **given: Any) -> Self:
         """Set several parameters by name."""
         return self._set(**given)
 
     def setInputCol(self, value: str) -> Self:
         return self._set(inputCol=value)
+
+    def setInputCols(self, value: list[str]) -> Self:
+        return self._set(inputCols=value)
 
     def setLabelCol(self, value: str) -> Self:
         return self._set(labelCol=value)
@@ -138,6 +133,7 @@ class _ChromaticParams(HasInputCol, HasLabelCol, HasOutputCol, _TableParams):  #
             features=self._get("inputCol"),
             label=self._get("labelCol"),
             order=self._get("orderCol"),
+            columns=tuple(self._get("inputCols") or ()),
             driver_bytes=self._get("driverMemoryInMB") << 20 if memory is None else parse_size(memory),
             broadcast_bytes=self._get("broadcastInMB") << 20,
             color_by=self._get("colorBy"),
@@ -160,7 +156,8 @@ class ChromaticEstimator(
         The parameters of `ChromaticEncoder` in Spark's spelling (`minCount` for `min_count`, `seed` for
         `random_state`, `threads` for `n_jobs`), and these: `inputCol` ("features"), a column of
         array<string>, array<long>, array<struct<name, value>>, map<string, double>, or a vector of
-        pyspark.ml, whose column j is the feature j; `labelCol` ("label"); `outputCol` ("columns");
+        pyspark.ml, whose column j is the feature j, or in its place `inputCols`, the columns of a table;
+        `labelCol` ("label"); `outputCol` ("columns");
         `orderCol`, a column that numbers identical rows; `driverMemoryInMB` (8192), what coloring may take
         in the driver's Python; `colorBy`, what colors come from where the rows need more than that, a
         "sample" of them or the "graph" of pairs (by default the graph where `minEdgeCount` is above 1, else
@@ -189,12 +186,13 @@ class ChromaticEstimator(
         check_at_rest(dataset, "a model is fitted")
         settings = self._settings
         uses_labels = encoding_class(settings.encoding).statistic is not None
-        source = SparkSource(
-            dataset, self._place, uses_labels=uses_labels, threads=thread_count(settings.threads)
-        )
+        source = SparkSource(dataset, self._place, settings, uses_labels=uses_labels)
         with errors_of_workers(), told(settings.verbose):
-            encoding = learn(source, settings).encoding
-        return self._copyValues(ChromaticModel(encoding))
+            learned = learn(source, settings)
+        model = ChromaticModel(learned.encoding, plain_classes(learned.classes))
+        weights = [part.weights for part in learned.parts]
+        model._weights = [None if one is None else one.by_fold for one in weights]
+        return self._copyValues(model)
 
 
 class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticModel"]):
@@ -207,6 +205,8 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
     ----------
     encoding : Encoding, default=None
         What was learned; None for a model that is about to be loaded.
+    classes : tuple, default=None
+        The kinds of labels, ascending; None where labels are numbers, or were not used.
 
     See Also
     --------
@@ -218,8 +218,10 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
     >>> ChromaticModel.load("model.chroma").transform(frame)  # doctest: +SKIP
     """
 
-    def __init__(self, encoding: Encoding | None = None) -> None:
+    def __init__(self, encoding: Encoding | None = None, classes: tuple[Any, ...] | None = None) -> None:
         super().__init__()
+        self.classes_ = classes
+        self._weights: ByFold | None = None  # of linear columns out of each fold, from the fit itself
         if encoding is not None:
             self._hold(encoding)
 
@@ -233,9 +235,19 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         return self.encoding_.n_sparse_columns + len(self.encoding_.vocabulary.dense_names)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        self._encoder.most_broadcast = self._place.broadcast_bytes
-        names = (self._get(name) for name in ("inputCol", "outputCol", "handleUnknown"))
-        return self._encoder.encode(dataset, *names)
+        place = self._place_for(dataset)
+        self._encoder.most_broadcast = place.broadcast_bytes
+        frame = dataset if not place.columns else with_table(dataset, list(place.columns))
+        names = (self._get(name) for name in ("outputCol", "handleUnknown"))
+        return self._encoder.encode(frame, place.features, *names).drop(TABLE)
+
+    def _place_for(self, frame: DataFrame) -> Place:
+        """Return where a frame has its features; a model of a file tells its columns by its schema."""
+        place, schema = self._place, self.encoding_.vocabulary.schema
+        if not place.columns and schema is not None and schema.columns:
+            sets = [place.features] if place.features in frame.columns else []
+            place = replace(place, columns=(*sets, *(column.name for column in schema.columns)))
+        return place if not place.columns else replace(place, features=TABLE)
 
     def transformTraining(self, dataset: DataFrame) -> DataFrame:
         """Encode the frame that the model was fitted on, to train a learner.
@@ -255,21 +267,23 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
             The frame with the column `outputCol`.
         """
         settings, encoding = self._settings, self.encoding_
-        if encoding.statistic is None or settings.leakage == "none":
+        if parts_of(encoding)[0].statistic is None or settings.leakage == "none":
             return self._transform(dataset)
         check_at_rest(dataset, "training rows are encoded by their folds")
-        place, tables = self._place, None
-        if settings.leakage == "crossfit":
-            with errors_of_workers():
-                tables = tables_by_fold(dataset, place, settings, encoding)
-        self._encoder.most_broadcast = place.broadcast_bytes
-        numbering = Numbering(settings, place.order)
-        output = self._get("outputCol")
-        return self._encoder.encode_by_fold(dataset, place.features, output, numbering, tables)
+        source = SparkSource(dataset, self._place_for(dataset), settings, by_fold=True)
+        tables = None
+        with errors_of_workers(), told(settings.verbose):
+            if settings.leakage == "crossfit":
+                tables = tables_by_fold(source, encoding, self.classes_, self._weights)
+            numbering = source.numbering()
+        self._encoder.most_broadcast = source.place.broadcast_bytes
+        names = source.place.features, self._get("outputCol")
+        return self._encoder.encode_by_fold(source.frame, *names, numbering, tables).drop(TABLE)
 
     @property
     def _model(self) -> FittedModel:
-        return FittedModel(self.encoding_, self._settings.kept, Input("files", label=self._get("labelCol")))
+        input = Input("files", label=self._get("labelCol"))
+        return FittedModel(self.encoding_, self._settings.kept, input, classes=self.classes_)
 
     def writeFile(self, path: str) -> None:
         """Write the model file alone, as `chromatic fit` does.
@@ -322,7 +336,8 @@ class _ModelReader(MLReader[ChromaticModel]):
         session = self.sparkSession
         if not files.is_folder(session, path):
             return _of_file(files.read_model(session, path))
-        model = ChromaticModel(files.read_model(session, f"{path}/{MODEL_FILE}").encoding)
+        read = files.read_model(session, f"{path}/{MODEL_FILE}")
+        model = ChromaticModel(read.encoding, read.classes)
         metadata = DefaultParamsReader.loadMetadata(path, session)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
@@ -331,7 +346,7 @@ class _ModelReader(MLReader[ChromaticModel]):
 
 def _of_file(read: FittedModel) -> ChromaticModel:
     """Return a model with the parameters of its file; columns have their default names."""
-    model = ChromaticModel(read.encoding)
+    model = ChromaticModel(read.encoding, read.classes)
     kept = {one.spark: read.parameters.get(one.python) for one in ON_SPARK}
     return model._set(**{name: value for name, value in kept.items() if value is not None})
 

@@ -85,6 +85,13 @@ def _rows(
     )
 
 
+def table_of(struct: pa.StructArray | pa.ChunkedArray) -> pa.Table:
+    """A table from its columns in one, as Spark has it."""
+    if isinstance(struct, pa.ChunkedArray):
+        struct = struct.combine_chunks()
+    return pa.Table.from_arrays(struct.flatten(), [field.name for field in struct.type])
+
+
 def lists_of(indptr: npt.NDArray[np.int64], items: npt.NDArray[Any]) -> pa.ListArray:
     """A column of lists, as Spark writes it."""
     return pa.ListArray.from_arrays(pa.array(indptr.astype(np.int32)), pa.array(items))

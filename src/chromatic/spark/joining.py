@@ -21,14 +21,13 @@ from chromatic.encoding.encoded import Encoded, Tables
 from chromatic.encoding.protocol import Encoding
 from chromatic.fitting.folds import row_sums
 from chromatic.spark.arrays import arrays_of
-from chromatic.spark.coding import Numbering, broadcast_bytes, number_among
+from chromatic.spark.coding import DRAW, FOLD, SUM, Numbering, broadcast_bytes
 from chromatic.spark.columns import batch_of, quoted
 from chromatic.spark.frames import Batches, lists_of, spread, with_columns
 from chromatic.spark.records import Shape, of_arrow, records_of, to_arrow
 
 # Columns for the time of a join, beside those of the user.
 KEYS, DENSE, SPARSE, ENTRIES = (f"_chromatic_{name}" for name in ("keys", "dense", "sparse", "entries"))
-SUM, NUMBER, ORDER = "_chromatic_sum", "_chromatic_number", "_chromatic_order"
 _ROW, _WHOLE = "_chromatic_row", "_chromatic_whole"
 _MADE = [
     T.StructField(KEYS, T.ArrayType(T.LongType())),
@@ -88,16 +87,15 @@ class Joined:
 
         def encoded(batches: Batches) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                fold = numbering.folds(batch.column(SUM), batch.column(NUMBER))
+                fold = np.array(batch.column(FOLD).to_numpy(zero_copy_only=False), np.int32)
                 if only_estimated:
                     batch, fold = batch.filter(pa.array(fold < 0)), fold[fold < 0] + np.int32(1)
                 arrays = arrays_of(encoded_rows(batch, shape, fold), levels=shape.levels)
                 yield pa.RecordBatch.from_arrays(batch.columns[:n_given] + arrays, schema.names)
 
-        ordered = self.gathered(frame.select("*", numbering.by().alias(ORDER)), features)
+        ordered = self.gathered(frame.select("*", *numbering.columns()), features)
         summed = with_columns(ordered, [ENTRIES], [T.StructField(SUM, T.LongType())], sums)
-        numbered = summed.withColumn(NUMBER, number_among(SUM, ORDER)).drop(ORDER)
-        return numbered.mapInArrow(encoded, schema)
+        return numbering.with_folds(summed).drop(DRAW).mapInArrow(encoded, schema)
 
     def gathered(self, frame: DataFrame, features: str) -> DataFrame:
         """The frame with the records of each row's features, and what else its columns follow from."""
@@ -144,12 +142,12 @@ def sums_of(entries: pa.Array, shape: Shape, *, integers: bool) -> npt.NDArray[n
 
 def _apart(features: pa.Array, few: Vocabulary) -> list[pa.Array]:
     """Return the keys of rows, the values of their dense features, and how many others they have."""
-    batch = batch_of(features).with_tokens()
+    batch = batch_of(features, few.schema).with_tokens()
     assert batch.tokens is not None
     keys = batch.tokens.integers if few.integers else batch.tokens.hashes
     assert keys is not None
     of_rows = keys[batch.ids].astype(np.uint64).view(np.int64)
-    rows = few.encode([batch_of(features)])
+    rows = few.encode([batch_of(features, few.schema)])
     n_rows, n_dense = rows.dense.shape
     dense = lists_of(np.arange(n_rows + 1) * n_dense, rows.dense.astype(np.float64).ravel())
     sparse = np.zeros(n_rows, np.int32) if rows.unseen_by_row is None else rows.unseen_by_row

@@ -6,32 +6,49 @@ import contextlib
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from chromatic.coloring import Coloring, Request, Size, represent
-from chromatic.data.dense import Integers, choose, has_room
+from chromatic._threads import thread_count
+from chromatic.coloring import Coloring, Request, Size
+from chromatic.data.beside import Beside
+from chromatic.data.dense import choose, has_room
 from chromatic.data.rows import Rows
+from chromatic.data.schema import Schema
 from chromatic.data.vocabulary import Vocabulary, check_limits
-from chromatic.encoding.encoded import Tables
-from chromatic.encoding.protocol import Encoding, Task
-from chromatic.encoding.statistics import Extent, Floats, Statistic
+from chromatic.encoding.protocol import Encoding
+from chromatic.encoding.statistics import Statistic
 from chromatic.errors import InputError
 from chromatic.fitting import Source
 from chromatic.fitting.folds import number_of_folds
-from chromatic.fitting.labels import LabelFacts
+from chromatic.fitting.labels import LabelFacts, classes_of
+from chromatic.fitting.weights import Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
-from chromatic.spark.coding import Numbering, code, dense_facts, learn_vocabulary
+from chromatic.spark.coding import DRAW, Numbering, code
 from chromatic.spark.colors import BYS, Coded, color_frame
-from chromatic.spark.columns import Checked, check
-from chromatic.spark.frames import Batches, coded_chunks, fetch_rows
-from chromatic.spark.shuffle import add_up, merged
+from chromatic.spark.columns import TABLE, quoted
+from chromatic.spark.counting import learn_vocabulary
+from chromatic.spark.dense import DenseRows
+from chromatic.spark.frames import fetch, fetch_rows
+from chromatic.spark.rounds import Far
+from chromatic.spark.sums import OfRows, Summing, accumulate
+from chromatic.spark.tables import look, with_table
+from chromatic.spark.told import (
+    Checked,
+    Groups,
+    SettledLabels,
+    check,
+    settled,
+    weight_in_units,
+    weight_unit,
+)
+from chromatic.spark.weighing import rows_of_table, weighing
 
 log = logging.getLogger("chromatic")
 
@@ -43,6 +60,7 @@ class Place:
     features: str
     label: str
     order: str | None = None  # the column that numbers identical rows
+    columns: tuple[str, ...] = ()  # those of a table, where features are not in one column
     driver_bytes: int = 8 << 30
     broadcast_bytes: int = 1 << 30
     color_by: str | None = None  # where the rows do not fit the driver: one of `colors.BYS`
@@ -53,33 +71,59 @@ class Place:
 
 
 class SparkSource(Source):
-    """The rows of a frame; with `by_fold`, coded rows know their fold, which a fit does not need."""
+    """The rows of a frame; with `by_fold`, statistics are summed by fold, which a fit does not need."""
 
-    weighs = keeps = False
+    keeps = False
 
     def __init__(
         self,
         frame: DataFrame,
         place: Place,
+        settings: Settings,
         *,
-        uses_labels: bool,
+        uses_labels: bool = True,
         by_fold: bool = False,
-        threads: int = 1,
     ) -> None:
-        self.frame, self.place, self.by_fold, self.threads = frame, place, by_fold, threads
-        self.uses_labels = uses_labels
-        self._checked: Checked | None = None
+        self.frame, self.place, self.settings = frame, place, settings
+        self.uses_labels, self.by_fold = uses_labels, by_fold
+        told_by = [one for one in self.beside if one in (*place.columns, place.features)]
+        if told_by:
+            raise InputError(
+                f"the column {told_by[0]!r} is named as input, and as the label, weight or group of rows; "
+                "expected other columns as input"
+            )
+        if place.columns:
+            self.frame = with_table(frame, list(place.columns))
+            self.place = replace(place, features=TABLE)
+        self.threads = thread_count(settings.threads)
         self._vocabulary: Vocabulary | None = None
+        self._labels: SettledLabels | None = None
         self._coded: DataFrame | None = None
-        self._label_kind = "binary"
+        self._fetched: pa.Table | None = None
+        self._size: Size | None = None
 
     @property
+    def beside(self) -> Beside:
+        """The columns that tell of rows, as far as the fit asks for them."""
+        settings = self.settings
+        return Beside(self.place.label, settings.weight, settings.group) if self.uses_labels else Beside()
+
+    @property
+    def has_weights(self) -> bool:  # type: ignore[override]
+        return self.beside.weight is not None
+
+    @cached_property
     def checked(self) -> Checked:
         """What a look over the frame told."""
-        if self._checked is None:
-            label = self.place.label if self.uses_labels else None
-            self._checked = check(self.frame, self.place.features, label)
-        return self._checked
+        return check(self.frame, self.place.features, self.beside)
+
+    @cached_property
+    def schema(self) -> Schema | None:
+        """What the columns of a table are, and its labels; None: there is neither a table nor a text."""
+        texts = () if self._labels is None else self._labels.texts
+        if self.place.columns:
+            return replace(look(self.frame, self.settings.categorical), classes=texts)
+        return Schema((), texts) if texts else None
 
     def count(self, settings: Settings) -> Vocabulary:
         if settings.values == "distinct":
@@ -92,166 +136,146 @@ class SparkSource(Source):
                 "or a local fit"
             )
         check_limits(settings.dense_threshold, settings.min_count)
-        n_rows = self.checked.n_rows
-        self._vocabulary = learn_vocabulary(self.frame, self.place.features, n_rows, settings)
+        n_rows, features = self.checked.n_rows, self.place.features
+        self._vocabulary = learn_vocabulary(self.frame, features, n_rows, settings, self.schema)
         return self._vocabulary
 
     def choose_dense(self, settings: Settings) -> Vocabulary:
         assert self._vocabulary is not None
         if has_room(self._vocabulary, settings.budget):
             return self._vocabulary
-
-        def refuse(numbers: Integers) -> Floats:
-            raise InputError(
-                f"the budget is {settings.budget} and {len(numbers):,} dense features have values other "
-                "than 1, among which Spark does not choose; expected a larger budget, or a local fit"
-            )
-
-        facts = dense_facts(self.frame, self.place.features, self._vocabulary)
+        assert self._labels is not None
+        features = F.col(quoted(self.place.features)).alias("features")
+        rows = DenseRows(
+            self.frame.select(features, self._labels.column.alias("label")),
+            self._vocabulary,
+            tuple(classes_of(self._labels.classes)),
+        )
         sizes = {"budget": settings.budget, "min_count": settings.min_count}
-        self._vocabulary = choose(self._vocabulary, facts, refuse, **sizes).vocabulary
+        self._vocabulary = choose(self._vocabulary, rows.facts(), rows.telling, **sizes).vocabulary
         return self._vocabulary
 
     def label_facts(self) -> LabelFacts | None:
         return self.checked.labels
 
     def settle_labels(self, kind: str) -> npt.NDArray[Any] | None:
-        facts = self.checked.labels
-        assert facts is not None
-        if kind == "classes":
-            raise InputError(
-                f"{facts.where} has several classes, which Spark does not fit yet; expected labels of two "
-                "kinds or numbers, or a local fit"
-            )
-        self._label_kind = kind
-        return np.array([facts.low, facts.high]) if kind == "binary" else None
+        assert self.checked.labels is not None
+        self._labels = settled(self.frame, self.place.label, kind, self.checked.labels)
+        return self._labels.classes
 
     @contextlib.contextmanager
     def coded(self, settings: Settings) -> Iterator[None]:
         """Let the workers hold the coded rows."""
         assert self._vocabulary is not None
-        coded = self.code(self._vocabulary, settings)
-        self._coded = coded.persist(StorageLevel.MEMORY_AND_DISK)
+        with self.coded_by(self._vocabulary):
+            yield
+
+    @contextlib.contextmanager
+    def coded_by(self, vocabulary: Vocabulary) -> Iterator[None]:
+        """Let the workers hold the rows as a vocabulary codes them."""
+        self._vocabulary = vocabulary
+        self._coded = self._code(vocabulary).persist(StorageLevel.MEMORY_AND_DISK)
         try:
             yield
         finally:
             self._coded.unpersist()
+            self._fetched = None
 
-    def code(self, vocabulary: Vocabulary, settings: Settings) -> DataFrame:
-        """Return the frame of coded rows, with labels and, where statistics need them, folds."""
-        label = numbering = None
+    def numbering(self) -> Numbering:
+        """Return how rows get their folds."""
+        group = self.beside.group
+        groups = None if group is None else Groups.of(self.frame, group, self.settings)
+        return Numbering(self.settings, self.place.order, groups)
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether there may be linear columns."""
+        settings = self.settings
+        return self.uses_labels and settings.linear != 0 and settings.collisions == "sum"
+
+    def _code(self, vocabulary: Vocabulary) -> DataFrame:
+        """Return the frame of coded rows, with what is told of rows, folds and dense columns as needed."""
+        beside = [F.lit(0.0).alias("label")]
         if self.uses_labels:
-            label = self.checked.label(self.place.label, self._label_kind)
-            if self.by_fold or settings.leakage == "split":
-                numbering = Numbering(settings, self.place.order)
+            assert self._labels is not None
+            beside = [self._labels.column.alias("label")]
+        weight = self.beside.weight
+        if weight is not None:
+            unit = weight_unit(self.frame, weight)
+            beside.append(weight_in_units(weight, unit).alias("weight"))
+        numbered = self.uses_labels and (self.by_fold or self._weighs or self.settings.leakage == "split")
         return code(
             self.frame,
             self.place.features,
             vocabulary,
-            label=label,
-            numbering=numbering,
+            beside=beside,
+            numbering=self.numbering() if numbered else None,
+            dense=self._weighs,
             most_broadcast=self.place.broadcast_bytes,
         )
 
     def color(self, request: Request) -> Coloring:
         assert self._coded is not None and self._vocabulary is not None
-        coded, vocabulary, size = self._coded, self._vocabulary, self._measure()
+        coded = Coded(self._coded, self._vocabulary, self._measure(), self._rows)
+        most, by = self.place.driver_bytes, self.place.color_by
+        return color_frame(coded, request, by=by, most_bytes=most, threads=self.threads)
 
-        def rows() -> Rows:
-            return fetch_rows(coded, size, vocabulary.fingerprint)
+    def _rows(self) -> Rows:
+        """Fetch the coded rows: with all that weights need of them, or the codes alone."""
+        assert self._coded is not None and self._vocabulary is not None
+        if self._weighs and self._bytes_to_weigh() <= self.place.driver_bytes:
+            return self._fetched_rows()
+        return fetch_rows(self._coded, self._measure(), self._vocabulary.fingerprint)
 
-        return color_frame(
-            Coded(coded, vocabulary, size, rows),
-            request,
-            by=self.place.color_by,
-            most_bytes=self.place.driver_bytes,
-            threads=self.threads,
-        )
+    def _fetched_rows(self) -> Rows:
+        """Fetch the coded rows, and all that is told of them, once."""
+        assert self._coded is not None and self._vocabulary is not None
+        if self._fetched is None:
+            self._fetched = fetch(self._coded.drop(DRAW))
+        n_features, fingerprint = len(self._vocabulary), self._vocabulary.fingerprint
+        return rows_of_table(self._fetched, n_features, fingerprint)
 
     def _measure(self) -> Size:
         """Return how large the coded rows are."""
         assert self._coded is not None and self._vocabulary is not None
-        size = F.size("codes")
-        asked = F.sum(size.cast("long")).alias("entries"), F.max(size).alias("largest")
-        told: Any = self._coded.agg(*asked).first()
-        return Size(self.checked.n_rows, len(self._vocabulary), int(told["entries"]), int(told["largest"]))
+        if self._size is None:
+            size = F.size("codes")
+            asked = F.sum(size.cast("long")).alias("entries"), F.max(size).alias("largest")
+            told: Any = self._coded.agg(*asked).first()
+            n_dense = len(self._vocabulary.dense_names) if "dense" in self._coded.columns else 0
+            of_rows = int(told["entries"] or 0), int(told["largest"] or 0)
+            self._size = Size(self.checked.n_rows, len(self._vocabulary), *of_rows, n_dense)
+        return self._size
 
     def accumulate(
         self, kind: type[Encoding], coloring: Coloring, settings: Settings, of_class: int | None = None
     ) -> Statistic:
         assert self._coded is not None
-        sums = kind.sums_collisions(settings)
-        return accumulate(self._coded, kind, coloring, 1, sums=sums)  # by fold only for training rows
+        statistic = kind.weighted if self.has_weights else kind.statistic
+        n_folds = number_of_folds(settings) if self.by_fold else 1
+        summing = Summing(statistic, n_folds, kind.sums_collisions(settings), of_class)
+        return accumulate(self._coded, coloring, summing)
 
+    def _bytes_to_weigh(self) -> int:
+        """Return the bytes to find weights on the driver, with the table that the rows are fetched as."""
+        size = self._measure()
+        fetched = 4 * size.n_entries + size.n_rows * (24 + 8 * size.n_dense)
+        return fetched + bytes_to_weigh(size, number_of_folds(self.settings))
 
-def tables_by_fold(frame: DataFrame, place: Place, settings: Settings, encoding: Encoding) -> Tables:
-    """Return what features become in each fold of the frame that an encoding was learned from."""
-    assert encoding.statistic is not None
-    source = SparkSource(frame, place, uses_labels=True, by_fold=True)
-    facts = source.label_facts()
-    assert facts is not None
-    kind = facts.kind(type(encoding), settings)
-    if kind == "numbers" and encoding.of_numbers != encoding.name:
-        raise InputError(f"{facts.where} has numbers and the model learned from two kinds; expected those")
-    source.settle_labels(kind)
-    coded = source.code(encoding.vocabulary, settings)
-    n_folds = number_of_folds(settings)
-    statistic = accumulate(coded, type(encoding), encoding.coloring, n_folds, sums=encoding.sums)
-    moments = statistic.label_moments()
-    task = Task(encoding.vocabulary, encoding.coloring, settings, kind == "binary", *moments)
-    return encoding.by_fold(task, statistic)
-
-
-def accumulate(
-    coded: DataFrame, kind: type[Encoding], coloring: Coloring, n_folds: int, *, sums: bool
-) -> Statistic:
-    """Sum the statistic of an encoding over coded rows: counted on the workers, added up by Spark.
-
-    A slot f + folds · v is of feature v in fold f. After the features come the colors, then all rows.
-    Without `sums`, a row counts for the rarest of its features of a color only.
-    """
-    assert kind.statistic is not None
-    # The workers need colors only; what each feature found taken is as large again.
-    light = replace(coloring, forbidden=np.empty(0, np.int32))
-    shared = coded.sparkSession.sparkContext.broadcast(light)
-    n_features, fingerprint = len(coloring.colors), coloring.vocabulary
-    statistic = kind.statistic
-    measures = statistic.measures
-
-    def counted(batches: Batches) -> Iterator[pa.Table]:
-        for rows, table in coded_chunks(batches, n_features, fingerprint):
-            fold = np.zeros(rows.n_rows, np.int32)
-            if "fold" in table.column_names:
-                fold = table.column("fold").to_numpy().astype(np.int32)
-            labels = np.array(table.column("label").to_numpy(), np.float64)
-            kept = rows if sums else represent(rows, shared.value)[0]
-            part = statistic, shared.value, n_folds
-            yield pa.table(_cells(kept, labels, fold, part))
-
-    n_places = n_features + coloring.n_colors + 1
-    cells = np.zeros((len(measures), n_places * n_folds))
-    for table in merged(coded, counted, add_up):
-        slots = table.column("key").to_numpy()
-        for place, measure in enumerate(measures):
-            cells[place, slots] = table.column(measure).to_numpy()
-    shared.unpersist()
-    return statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
-
-
-def _cells(
-    rows: Rows,
-    labels: Floats,
-    fold: npt.NDArray[np.int32],
-    part: tuple[type[Statistic], Coloring, int],
-) -> dict[str, Any]:
-    """Return the cells of some rows that are not empty, with their slots."""
-    statistic, coloring, n_folds = part
-    codes, number = np.unique(rows.codes, return_inverse=True)
-    compact = replace(rows, codes=number.astype(np.uint32), n_features=len(codes))
-    sums = statistic.zeros(Extent(len(codes), n_folds, len(codes), coloring.n_colors))
-    sums.add(compact, labels, fold, coloring.colors[codes])
-    cells = sums.cells().reshape(len(statistic.measures), -1)
-    after = np.arange(rows.n_features, rows.n_features + coloring.n_colors + 1)
-    slots = (np.append(codes.astype(np.int64), after)[:, None] * n_folds + np.arange(n_folds)).ravel()
-    some = np.flatnonzero(cells[0])
-    return {"key": slots[some], **dict(zip(statistic.measures, cells[:, some], strict=True))}
+    def weigh(self, settings: Settings, of_class: int | None = None, *, binary: bool) -> Weights:
+        """Find weights on the driver where the rows fit it, as a local fit does, else on the workers."""
+        assert self._coded is not None and self._vocabulary is not None
+        n_folds, size = number_of_folds(settings), self._measure()
+        vocabulary, most = self._vocabulary, self.place.driver_bytes
+        needed = self._bytes_to_weigh()
+        fits = needed <= most and size.n_rows < 1 << 32
+        log.info(
+            "spark: %s rows need %s MB on the driver for weights: found on %s",
+            f"{size.n_rows:,}",
+            f"{needed >> 20:,}",
+            "the driver" if fits else "the workers",
+        )
+        if fits:
+            rows, told = self._fetched_rows(), OfRows.of(self._fetched, of_class)
+            return weigh(weighing(rows, told, vocabulary, settings, binary=binary), n_folds, self.threads)
+        return Far(self._coded, vocabulary, settings, size, of_class, binary=binary).weigh()
