@@ -91,10 +91,11 @@ def test_a_missing_column_and_bad_vectors_are_refused(spark):
     from chromatic.spark import ChromaticEstimator
 
     frame = spark.createDataFrame([(["a"], 1.0), ([], 0.0)], "features array<string>, label double")
-    for missing in ("features", "label"):
-        with pytest.raises(
-            InputError, match=f"there is no column '{missing}' in the frame; its columns are"
-        ):
+    for missing, message in [
+        ("features", "there is no column 'features' in the frame; its columns are label"),
+        ("label", "there is no column 'label' for the label; the columns are features"),
+    ]:
+        with pytest.raises(InputError, match=message):
             ChromaticEstimator(budget=4).fit(frame.drop(missing))
     bad = [(SparseVector(4, [1], [NAN]), 1.0), (SparseVector(4, [2], [1.0]), 0.0)]
     vectors = spark.createDataFrame(bad, ["features", "label"]).coalesce(1)
