@@ -290,7 +290,7 @@ def test_npm_is_fitted_as_locally(spark, npm, tmp_path):
     from chromatic.spark import ChromaticEstimator
 
     write(Reader().batches(next(npm.glob("train.svm*"))), str(tmp_path / "npm.parquet"), "parquet", 2)
-    frame = spark.read.parquet(f"{tmp_path}/npm.parquet").repartition(5)
-    model = ChromaticEstimator().fit(frame)
-    local = ChromaticEncoder().fit(tmp_path / "npm.parquet")
+    frame = spark.read.parquet(f"{tmp_path}/npm.parquet").repartition(5)  # without an order, folds differ
+    model = ChromaticEstimator(linear=0).fit(frame)
+    local = ChromaticEncoder(linear=0).fit(tmp_path / "npm.parquet")
     assert bytes_of(model.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
