@@ -89,7 +89,7 @@ session = SparkSession.builder.master("local[1]").config(map=settings).getOrCrea
 schema = "number long, features array<string>, label double"
 frame = session.createDataFrame(list(zip(range(600), X, y)), schema).repartition(2)
 model = ChromaticEstimator(encoding="wilson", budget=16, orderCol="number").fit(frame)
-local = ChromaticEncoder(16, encoding="wilson", linear=0)
+local = ChromaticEncoder(16, encoding="wilson")
 Z = local.fit_transform(X, y).toarray()
 
 def rows_of(encoded):

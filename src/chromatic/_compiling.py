@@ -30,6 +30,9 @@ WITHOUT_PYTHON: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper"
 # What an array is in memory, in pointers, after the head that every object has (numpy's PyArrayObject).
 DATA, DIMENSIONS, STRIDES = 0, 2, 3
 
+# Where plain functions are, and what takes their place.
+INTRINSICS = {"chromatic._numba": _intrinsics, "chromatic._lanes": _lane_intrinsics}
+
 _dispatchers: dict[int, Any] = {}  # by the id of the kernel
 
 
@@ -65,9 +68,8 @@ def _njit(function: Callable[..., Any], **options: Any) -> Any:
         given: Any = function.__globals__.get(name)
         if hasattr(given, "inline"):
             known[name] = _dispatcher(given)
-        elif hasattr(given, "is_intrinsic"):
-            there = _intrinsics if hasattr(_intrinsics, given.__name__) else _lane_intrinsics
-            known[name] = getattr(there, given.__name__)
+        elif isinstance(given, FunctionType) and given.__module__ in INTRINSICS:
+            known[name] = getattr(INTRINSICS[given.__module__], given.__name__)
     seen = function.__globals__ | known
     copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__ = function.__module__

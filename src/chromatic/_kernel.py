@@ -10,7 +10,7 @@ import ctypes
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -38,15 +38,6 @@ NUMBERS: dict[str, Any] = {
     "d": ctypes.c_double,
     "O": ctypes.py_object,
 }
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def intrinsic(function: Function) -> Function:
-    """Mark a plain function whose place an instruction of the machine takes, where kernels are compiled."""
-    function.is_intrinsic = True  # type: ignore[attr-defined]
-    return function
 
 
 class Counts:

@@ -132,17 +132,16 @@ def _processor() -> str:
     return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
-def _folders(source: str) -> list[str]:
-    """Return where kernels of a module may be: the folder that is named, or beside it, or the user's."""
+def _folders(source: str) -> Iterator[str]:
+    """Yield where kernels of a module may be: the folder that is named, or beside it, then the user's."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
-        return [named]
-    from platformdirs import user_cache_dir
+        yield named
+        return
+    yield os.path.join(os.path.dirname(source), "__pycache__")
+    from chromatic._files import cache_folder
 
-    return [
-        os.path.join(os.path.dirname(source), "__pycache__"),
-        os.path.join(user_cache_dir("chromatic"), "kernels"),
-    ]
+    yield str(cache_folder() / "kernels")
 
 
 def _write(folder: str, name: str, content: bytes) -> None:

@@ -15,9 +15,7 @@ from numba import types
 from numba.extending import intrinsic, models, overload, register_model
 
 from chromatic._intrinsics import address
-
-LANES = 4
-MOST = 80.0  # of a logit, so that exp does not overflow
+from chromatic._lanes import LANES, MOST
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _WORDS = ir.VectorType(ir.IntType(32), LANES)

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from chromatic._kernel import intrinsic
-
 LANES = 4
 MOST = 80.0  # of a logit, so that exp does not overflow
 
@@ -24,56 +22,47 @@ def aligned(n: int) -> Any:
     return zeros[first : first + LANES * n]
 
 
-@intrinsic
 def load(data: Any, at: Any) -> Any:
     """Return the four lanes data[at:at+4]."""
     return data[int(at) : int(at) + LANES].copy()
 
 
-@intrinsic
 def store(data: Any, at: Any, lanes: Any) -> None:
     """Put four lanes into data[at:at+4]."""
     data[int(at) : int(at) + LANES] = lanes
 
 
-@intrinsic
 def fill(x: Any) -> Any:
     """Return the same number in all lanes."""
     return np.full(LANES, x, np.float32)
 
 
-@intrinsic
 def less(x: Any, y: Any) -> Any:
     """Return whether x < y, for each lane."""
     return x < y
 
 
-@intrinsic
 def select(mask: Any, x: Any, y: Any) -> Any:
     """Return the lanes of x where the mask is true, those of y elsewhere."""
     return np.where(mask, x, y)
 
 
-@intrinsic
 def some(mask: Any) -> Any:
     """Return whether the mask is true anywhere."""
     return bool(mask.any())
 
 
-@intrinsic
 def absolute(x: Any) -> Any:
     """Return the lanes without their signs."""
     return np.abs(x)
 
 
-@intrinsic
 def sigmoid(x: Any) -> Any:
     """Return 1 / (1 + exp(-x)); where x is beyond MOST, as for MOST."""
     one = np.float32(1.0)
     return one / (one + np.exp(-np.clip(x, np.float32(-MOST), np.float32(MOST))))
 
 
-@intrinsic
 def log_loss(x: Any) -> Any:
     """Return ln(1 + exp(-x)); where x is beyond MOST, as for MOST."""
     return np.logaddexp(np.float32(0.0), -np.clip(x, np.float32(-MOST), np.float32(MOST)))

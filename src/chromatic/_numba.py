@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from chromatic._kernel import Kernel, intrinsic
+from chromatic._kernel import Kernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,6 +67,7 @@ def fetch_ahead(indptr, codes, of_feature, i):  # type: ignore[no-untyped-def]
         prefetch(codes, indptr[np.int64(of_feature[i + 8])])
 
 
+AHEAD = 16  # entries, from the one that a loop is at to the one whose memory it asks for
 RANKED = 192  # the longest slice that is sorted by ranks
 
 
@@ -97,14 +98,14 @@ def sort_slice(array, start, stop, spare, distinct):  # type: ignore[no-untyped-
         rank_into(spare, n, array, start)
         return
     for root in range(n // 2 - 1, -1, -1):
-        _sift(array, start, root, n)
+        sift(array, start, root, n)
     for last in range(n - 1, 0, -1):
         array[start], array[start + last] = array[start + last], array[start]
-        _sift(array, start, 0, last)
+        sift(array, start, 0, last)
 
 
 @kernel
-def _sift(array, start, root, size):  # type: ignore[no-untyped-def]
+def sift(array, start, root, size):  # type: ignore[no-untyped-def]
     """Let the root of a heap sink to its place."""
     x = array[start + root]
     while 2 * root + 1 < size:
@@ -121,37 +122,31 @@ def _sift(array, start, root, size):  # type: ignore[no-untyped-def]
 # Intrinsics: where kernels are compiled, `chromatic._intrinsics` takes the place of these.
 
 
-@intrinsic
 def load64(data: Any, at: Any) -> Any:
     """Return the eight bytes data[at:at+8] as a little-endian uint64, aligned or not."""
     return data[int(at) : int(at) + 8].view(np.uint64)[0]
 
 
-@intrinsic
 def store64(data: Any, at: Any, word: Any) -> None:
     """Put a uint64 into the eight bytes data[at:at+8], little-endian."""
     data[int(at) : int(at) + 8] = np.array([word], np.uint64).view(np.uint8)
 
 
-@intrinsic
 def prefetch(data: Any, at: Any) -> None:
     """Ask the cache for data[at], which a later step will read; the index is never checked."""
 
 
-@intrinsic
 def count_ones(word: Any) -> Any:
     """Return the number of one bits of a uint64."""
     return np.uint64(int(word).bit_count())
 
 
-@intrinsic
 def trailing_zeros(word: Any) -> Any:
     """Return the number of zero bits below the lowest one bit of a uint64; 64 for 0."""
     word = int(word)
     return np.uint64((word & -word).bit_length() - 1 if word else 64)
 
 
-@intrinsic
 def log_gamma(x: Any) -> Any:
     """Return the logarithm of the gamma function."""
     return math.lgamma(x)

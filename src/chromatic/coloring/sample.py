@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel
+from chromatic._numba import kernel, sift
 from chromatic.coloring.choose import color
 from chromatic.coloring.coloring import Coloring
 from chromatic.coloring.request import Request
@@ -45,26 +45,19 @@ def color_sample(
     colors[has] = found.colors
     n_colors = max(found.n_colors, min(1, rows.n_features))
     mass = np.bincount(found.colors, counts[has], n_colors).astype(np.int64)
-    _take_lightest(colors, counts, np.sort((mass << _COLOR_BITS) + np.arange(n_colors)))
+    _take_lightest(colors, counts, -np.sort((mass << _COLOR_BITS) + np.arange(n_colors)))
     forbidden = np.zeros(rows.n_features, np.int32)
     return replace(found, colors=colors, n_colors=n_colors, forbidden=forbidden, sampled_rows=rows.n_rows)
 
 
 @kernel
 def _take_lightest(colors, counts, heap):  # type: ignore[no-untyped-def]
-    """Give features without a color the lightest, in order; `heap` has mass and color in one integer."""
-    n = np.int64(len(heap))
+    """Give features without a color the lightest, in order.
+
+    `heap` has mass and color in one integer, with a minus: the lightest is at its root.
+    """
     for v in range(len(colors)):
-        if colors[v] >= 0:
-            continue
-        colors[v] = heap[0] & ((np.int64(1) << _COLOR_BITS) - 1)
-        key, at = heap[0] + (counts[v] << _COLOR_BITS), np.int64(0)
-        while 2 * at + 1 < n:  # down to its place among those that weigh more
-            child = 2 * at + 1
-            if child + 1 < n and heap[child + 1] < heap[child]:
-                child += 1
-            if heap[child] >= key:
-                break
-            heap[at] = heap[child]
-            at = child
-        heap[at] = key
+        if colors[v] < 0:
+            colors[v] = -heap[0] & ((np.int64(1) << _COLOR_BITS) - 1)
+            heap[0] -= counts[v] << _COLOR_BITS
+            sift(heap, 0, 0, len(heap))

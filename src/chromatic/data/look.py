@@ -9,6 +9,7 @@ plays a part.
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -150,6 +151,18 @@ class _Facts:
         self.whole, self.total = self.whole and other.whole, self.total + other.total
         self.values.merge(other.values)
 
+    def plain(self) -> dict[str, Any]:
+        """Return the facts as JSON can write them."""
+        total, values = self.total, self.values
+        arrays = {"keys": values.keys.tolist(), "counts": values.counts.tolist(), "zeros": values.zeros}
+        return vars(self) | {"total": [total.numerator, total.denominator], "values": arrays}
+
+    @classmethod
+    def of_plain(cls, plain: dict[str, Any]) -> _Facts:
+        keys, counts, zeros = (plain["values"][name] for name in ("keys", "counts", "zeros"))
+        values = _Values(np.array(keys, np.int64), np.array(counts, np.int64), zeros)
+        return cls(**plain | {"total": Fraction(*plain["total"]), "values": values})
+
     @property
     def is_guessed(self) -> bool:
         return self.kind == NUMBER and self.whole and self.present > 0 and not self.labelled
@@ -225,10 +238,14 @@ class Look:
         self._facts, self.label, self._classes = other._facts, other.label, other._classes
         self.label_kind = other.label_kind
 
-    def merge(self, other: Look) -> None:
-        """Have seen what a look over other rows of the same columns has seen."""
-        for name, facts in other._facts.items():
-            self._facts.setdefault(name, _Facts()).merge(facts)
+    def columns_as_json(self) -> str:
+        """Return what was seen of the columns of features, for `merge` in another process."""
+        return json.dumps({name: facts.plain() for name, facts in self._facts.items()})
+
+    def merge(self, columns: str) -> None:
+        """Have seen what a look over other rows of the same columns has seen of them."""
+        for name, plain in json.loads(columns).items():
+            self._facts.setdefault(name, _Facts()).merge(_Facts.of_plain(plain))
 
     def is_settled(self, categorical: Any) -> bool:
         """Whether other rows of the same types cannot change what columns are."""

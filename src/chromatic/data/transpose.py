@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, prefetch
+from chromatic._numba import AHEAD, kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
-
-AHEAD = 16  # entries, from the one that is placed to the one whose place is asked for
 
 
 @dataclass(frozen=True)

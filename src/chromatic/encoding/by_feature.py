@@ -9,29 +9,24 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, prefetch
+from chromatic._numba import AHEAD, kernel, prefetch
 from chromatic._threads import ordered_map
 from chromatic.data.rows import Rows
 from chromatic.data.transpose import Transposed
-from chromatic.encoding.statistics import Colors, Floats, LabelCounts
+from chromatic.encoding.statistics import Given, LabelCounts
 
 LEFT_OUT = np.uint8(255)  # rows that are not counted
 MOST_FOLDS = 127
-AHEAD = 16
 SHARES = 8  # of the features, for each thread
 
 Said = npt.NDArray[np.uint8]  # by each row: twice its fold, and 1 more where the label is 1; or LEFT_OUT
 
 
 def count_by_feature(
-    counts: LabelCounts,
-    rows: Rows,
-    transposed: Transposed,
-    of_rows: tuple[Floats, npt.NDArray[np.int32], Colors],
-    threads: int = 1,
+    counts: LabelCounts, rows: Rows, transposed: Transposed, given: Given, threads: int = 1
 ) -> None:
-    """Add rows to counts, as `LabelCounts.add` does; `of_rows` are labels, folds, colors of features."""
-    labels, fold, colors = of_rows
+    """Add rows to counts, as `LabelCounts.add` does."""
+    labels, fold, colors = given
     said = np.where(fold < 0, LEFT_OUT, 2 * fold + (labels == 1)).astype(np.uint8)
     counted = said[said != LEFT_OUT].astype(np.int64)
     n_folds = len(counts.whole)

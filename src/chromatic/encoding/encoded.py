@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import inlined, kernel, prefetch, rank_into, trailing_zeros
+from chromatic._numba import AHEAD, inlined, kernel, prefetch, rank_into, trailing_zeros
 from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
 NO_COLUMN = np.int32(-1)
-AHEAD = 16  # features, from the one that is encoded to the one whose tables are asked for
 
 
 class Tables(NamedTuple):

@@ -20,6 +20,7 @@ from chromatic.data.transpose import Transposed
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Colors = npt.NDArray[np.int32]
+Given = tuple[Floats, npt.NDArray[np.int32], Colors]  # labels and folds of rows, colors of features
 
 LOWER_HALF = np.int64(0xFFFFFFFF)
 
@@ -56,13 +57,7 @@ class Statistic(ABC):
         statistic of rows with weights takes them too, and counts a row so often.
         """
 
-    def add_transposed(
-        self,
-        rows: Rows,
-        transposed: Transposed,
-        of_rows: tuple[Floats, npt.NDArray[np.int32], Colors],
-        threads: int,
-    ) -> bool:
+    def add_transposed(self, rows: Rows, transposed: Transposed, given: Given, threads: int) -> bool:
         """Add all rows, by their transpose, where that is faster; tell whether it was done."""
         return False
 
@@ -122,18 +117,12 @@ class LabelCounts(Statistic):
         last_row = np.full(len(self.of_colors), -1, np.int64)
         _count_labels((rows.indptr, rows.codes), labels == 1, fold, (colors, last_row), counts)
 
-    def add_transposed(
-        self,
-        rows: Rows,
-        transposed: Transposed,
-        of_rows: tuple[Floats, npt.NDArray[np.int32], Colors],
-        threads: int,
-    ) -> bool:
+    def add_transposed(self, rows: Rows, transposed: Transposed, given: Given, threads: int) -> bool:
         from chromatic.encoding.by_feature import MOST_FOLDS, count_by_feature
 
         if len(self.whole) > MOST_FOLDS:
             return False
-        count_by_feature(self, rows, transposed, of_rows, threads)
+        count_by_feature(self, rows, transposed, given, threads)
         return True
 
     def totals(self) -> Integers:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from chromatic.data.rows import Rows
+from chromatic.encoding.linear import chances
 from chromatic.fitting.weights import Dense
 
 Floats = npt.NDArray[np.float64]
@@ -112,16 +113,16 @@ def _row_losses(margin: Floats, labels: Floats, own: Floats, problem: Problem) -
     if len(some):
         s, a = signed[some], own[some]
         low, high = s, s + a
-        t = s + a / (1.0 + np.exp(np.clip(s, -500, 500)))
+        t = s + a * chances(-s)
         for _ in range(NEWTON):
-            p = 1.0 / (1.0 + np.exp(np.clip(t, -500, 500)))
+            p = chances(-t)
             rest = t - s - a * p
             low, high = np.where(rest < 0, t, low), np.where(rest >= 0, t, high)
             new = t - rest / (1.0 + a * p * (1.0 - p))
             t = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
         u[some] = t
     price = np.where(own > 0, 0.5 * (u - signed) ** 2 / np.where(own > 0, own, 1.0), 0.0)
-    return np.logaddexp(0.0, -u) + price, -sign / (1.0 + np.exp(np.clip(u, -500, 500)))
+    return np.logaddexp(0.0, -u) + price, -sign * chances(-u)
 
 
 def own_weights(margin: Floats, labels: Floats, own: Floats, problem: Problem) -> Floats:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 
 from chromatic.coloring import Coloring, Request
@@ -20,6 +21,16 @@ from chromatic.encoding.statistics import Statistic
 from chromatic.fitting.labels import LabelFacts
 from chromatic.fitting.weights import Weights
 from chromatic.parameters import Settings
+
+
+def n_several(vocabulary: Vocabulary, n_folds: int) -> int:
+    """Return how many features may be in several of the vocabulary's own rows.
+
+    Those after them are in one: codes descend with counts, but for the fields of tables.
+    """
+    if n_folds == 1 or vocabulary.fields is not None:
+        return len(vocabulary)
+    return int(np.searchsorted(-vocabulary.counts, -1))
 
 
 class Source(ABC):

@@ -41,7 +41,7 @@ from chromatic.fitting.labels import (
     settled,
 )
 from chromatic.fitting.onward import with_certainty
-from chromatic.fitting.source import Source
+from chromatic.fitting.source import Source, n_several
 from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
@@ -251,11 +251,9 @@ class LocalSource(Source):
     def _extent(self, n_folds: int, n_colors: int = 0) -> Extent:
         """Return how large a statistic is."""
         vocabulary = self.data.vocabulary
-        extent = Extent(len(vocabulary), n_folds, len(vocabulary), n_colors)
-        # Codes descend with the counts of the vocabulary's own rows, but for the fields of tables.
-        if n_folds > 1 and vocabulary.fields is None and vocabulary.n_rows == self.rows.n_rows:
-            extent = extent._replace(n_several=int(np.searchsorted(-vocabulary.counts, -1)))
-        return extent
+        own_rows = vocabulary.n_rows == self.rows.n_rows
+        several = n_several(vocabulary, n_folds) if own_rows else len(vocabulary)
+        return Extent(len(vocabulary), n_folds, several, n_colors)
 
     def label_moments(self, statistic: Statistic, of_class: int | None = None) -> tuple[float, float]:
         assert self.folds is not None

@@ -19,7 +19,7 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.fitting.folds import folds_of_hashes, hashes_of_sums, row_sums
 from chromatic.parameters import Settings
-from chromatic.spark.columns import batch_of, quoted
+from chromatic.spark.columns import batch_of, dense_alone, quoted
 from chromatic.spark.frames import Batches, lists_of, rows_of_lists, with_columns
 from chromatic.spark.told import Groups
 
@@ -129,7 +129,7 @@ def code(
 
 def _with_dense(frame: DataFrame, vocabulary: Vocabulary) -> DataFrame:
     """The frame with the values of dense columns, by the few features that make them."""
-    few = replace(vocabulary, names=None, keys=vocabulary.keys[:0], counts=vocabulary.counts[:0])
+    few = dense_alone(vocabulary)
 
     def dense_of(features: pa.Array) -> list[pa.Array]:
         return [_lists_of_dense(few.encode([batch_of(features, few.schema)]))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.linalg import VectorUDT
@@ -12,6 +14,7 @@ from pyspark.sql import types as T
 from chromatic.data.batch import Batch
 from chromatic.data.cells import batch_of_table
 from chromatic.data.schema import Schema
+from chromatic.data.vocabulary import Vocabulary
 from chromatic.errors import InputError
 from chromatic.spark.frames import table_of
 
@@ -90,6 +93,11 @@ def batch_of(features: pa.Array | pa.ChunkedArray, schema: Schema | None = None)
             return batch_of_table(table_of(features), schema=schema)
         return _batch_of_vectors(features)
     return batch_of_table(pa.table([features], ["features"]))
+
+
+def dense_alone(vocabulary: Vocabulary) -> Vocabulary:
+    """Return a vocabulary without its sparse features, to read the dense columns of rows by."""
+    return replace(vocabulary, names=None, keys=vocabulary.keys[:0], counts=vocabulary.counts[:0])
 
 
 def type_of(frame: DataFrame, column: str) -> T.DataType:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from chromatic.data.dense import Agreement, DenseFacts, Floats, Integers, Spans
 from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
-from chromatic.spark.columns import batch_of
+from chromatic.spark.columns import batch_of, dense_alone
 from chromatic.spark.frames import Batches
 
 
@@ -30,43 +30,54 @@ class DenseRows:
     def facts(self) -> DenseFacts:
         """Look over the dense columns of all rows."""
         n_dense = len(self.vocabulary.dense_names)
-        parts = self._of_parts(lambda rows, _: DenseFacts.of(rows, n_dense))
-        return DenseFacts(
-            *(sum(some) for some in zip(*((one.counts, one.others) for one in parts), strict=True))
-        )
+
+        def facts(rows: Rows, _: Floats) -> list[list[int]]:
+            some = DenseFacts.of(rows, n_dense)
+            return [some.counts.tolist(), some.others.tolist()]
+
+        counts, others = zip(*self._of_parts(facts), strict=True)
+        return DenseFacts(np.sum(counts, axis=0), np.sum(others, axis=0))
 
     def telling(self, columns: Integers) -> Floats:
         """Return how much some dense columns tell of the label, of several classes the most of any."""
-        spans = reduce(Spans.merged, self._of_parts(lambda rows, _: Spans.of(rows, columns)))
-        labels = self._of_parts(lambda _, labels: (labels.min(), labels.max()))
-        ends = min(low for low, _ in labels), max(high for _, high in labels)
-        classes = self.classes
 
-        def agreements(rows: Rows, labels: Floats) -> list[Agreement]:
+        def ends(rows: Rows, labels: Floats) -> list[list[float]]:
+            some = Spans.of(rows, columns)
+            return [[*some.low.tolist(), labels.min()], [*some.high.tolist(), labels.max()]]
+
+        lows, highs = zip(*self._of_parts(ends), strict=True)
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        spans, of_labels, classes = Spans(low[:-1], high[:-1]), (low[-1], high[-1]), self.classes
+
+        def agreements(rows: Rows, labels: Floats) -> list[tuple[int, list[Any], list[Any]]]:
+            given = [
+                (labels, of_labels) if one is None else (1.0 * (labels == one), (0.0, 1.0))
+                for one in classes
+            ]
             each = [
-                (labels, ends) if one is None else (1.0 * (labels == one), (0.0, 1.0)) for one in classes
+                Agreement.of(rows, some, columns, spans._replace(of_labels=ends)) for some, ends in given
             ]
-            return [
-                Agreement.of(rows, some, columns, spans._replace(of_labels=those)) for some, those in each
-            ]
+            return [(one.n_rows, one.of_columns.tolist(), one.of_labels.tolist()) for one in each]
 
-        parts = self._of_parts(agreements)
-        of_class = [reduce(Agreement.__add__, some).correlations() for some in zip(*parts, strict=True)]
+        of_class = []
+        for told in zip(*self._of_parts(agreements), strict=True):
+            parts = (Agreement(n, np.array(x, object), np.array(y, object)) for n, x, y in told)
+            of_class.append(reduce(Agreement.__add__, parts).correlations())
         return np.asarray(np.max(of_class, axis=0))
 
     def _of_parts(self, tell: Callable[[Rows, Floats], Any]) -> list[Any]:
-        """Return what a function tells of each batch of rows, with their labels."""
+        """Return what a function tells of each batch of rows and labels, in numbers and lists of them."""
         vocabulary = self.vocabulary
         # Rows are read for their dense columns alone, so that no worker needs the sparse features.
-        few = replace(vocabulary, names=None, keys=vocabulary.keys[:0], counts=vocabulary.counts[:0])
+        few = dense_alone(vocabulary)
 
         def told(batches: Batches) -> Iterator[pa.RecordBatch]:
             for batch in batches:
                 if batch.num_rows:
                     rows = few.encode([batch_of(batch.column(0), few.schema)])
                     labels = np.array(batch.column(1).to_numpy(zero_copy_only=False), np.float64)
-                    parts = pa.array([pickle.dumps(tell(rows, labels))], pa.binary())
+                    parts = pa.array([json.dumps(tell(rows, labels))])
                     yield pa.RecordBatch.from_arrays([parts], ["told"])
 
-        made = self.frame.mapInArrow(told, "told binary")
-        return [pickle.loads(bytes(row["told"])) for row in made.toLocalIterator()]
+        made = self.frame.mapInArrow(told, "told string")
+        return [json.loads(row["told"]) for row in made.toLocalIterator()]

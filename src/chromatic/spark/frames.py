@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,19 @@ def coded_chunks(batches: Batches, n_features: int, vocabulary: int) -> Iterator
     """Groups of rows of a coded frame, with the table of their other columns."""
     for group in chunks(batches, lambda batch: len(batch.column("codes").flatten())):
         table = pa.Table.from_batches(group)
-        lists = table.column("codes").combine_chunks()
-        yield rows_of_lists(lists, n_features, vocabulary), table
+        yield rows_of_table(table, n_features, vocabulary), table
+
+
+def rows_of_table(table: pa.Table, n_features: int, vocabulary: int) -> Rows:
+    """Return coded rows with the values of their dense columns."""
+    rows = rows_of_lists(table.column("codes"), n_features, vocabulary)
+    if "dense" not in table.column_names:
+        return rows
+    lists = table.column("dense").combine_chunks()
+    lists = pa.concat_arrays(lists.chunks) if isinstance(lists, pa.ChunkedArray) else lists
+    values = lists.flatten().to_numpy(zero_copy_only=False).reshape(rows.n_rows, -1)
+    halves = values.astype(np.float32)
+    return replace(rows, dense=halves if (halves == values).all() else values)
 
 
 def rows_of_lists(lists: Any, n_features: int, vocabulary: int) -> Rows:

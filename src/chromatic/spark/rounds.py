@@ -28,6 +28,7 @@ from chromatic.fitting.gradients import (
     scale_of,
     summed,
 )
+from chromatic.fitting.source import n_several
 from chromatic.fitting.weights import (
     MOST_ENTRIES,
     MOST_STRENGTH,
@@ -40,10 +41,10 @@ from chromatic.fitting.weights import (
 )
 from chromatic.parameters import Settings
 from chromatic.spark.coding import DRAW, FOLD
-from chromatic.spark.frames import Batches, chunks, fetch, given_back
+from chromatic.spark.frames import Batches, coded_chunks, fetch, given_back, rows_of_table
 from chromatic.spark.shuffle import add_up, merged
 from chromatic.spark.sums import OfRows
-from chromatic.spark.weighing import n_several, rows_of_table, weighing
+from chromatic.spark.weighing import weighing
 
 log = logging.getLogger("chromatic")
 
@@ -185,9 +186,7 @@ class Far:
         names = [f"m{i}" for i in range(len(models))]
 
         def asked(batches: Batches) -> Iterator[pa.Table]:
-            for group in chunks(batches, lambda batch: len(batch.column("codes").flatten())):
-                table = pa.Table.from_batches(group)
-                rows = rows_of_table(table, n_features, fingerprint)
+            for rows, table in coded_chunks(batches, n_features, fingerprint):
                 sums = summed(rows, OfRows.of(table, of_class), problem, models, shared.value)
                 after = np.arange(len(sums.of_dense) + 3) + problem.n_several
                 slots = np.concatenate((sums.codes.astype(np.int64), after))
@@ -195,10 +194,12 @@ class Far:
                 yield pa.table({"key": slots, **dict(zip(names, cells.T, strict=True))})
 
         cells = np.zeros((len(weights) + 3, len(models)), np.int64)
-        for table in merged(self.coded.drop(DRAW), asked, add_up):
-            for i, name in enumerate(names):
-                cells[table.column("key").to_numpy(), i] = table.column(name).to_numpy()
-        shared.unpersist()
+        try:
+            for table in merged(self.coded.drop(DRAW), asked, add_up):
+                for i, name in enumerate(names):
+                    cells[table.column("key").to_numpy(), i] = table.column(name).to_numpy()
+        finally:
+            shared.unpersist()
         return cells[-3:] / STEPS_OF_LOSS, cells[:-3] / STEPS
 
     def _all_weights(self, model: Asked, found: Descent) -> Any:
@@ -212,9 +213,8 @@ class Far:
         shared = self.coded.sparkSession.sparkContext.broadcast(found.at)
 
         def own(batches: Batches) -> Iterator[pa.RecordBatch]:
-            for group in chunks(batches, lambda batch: len(batch.column("codes").flatten())):
-                table = pa.Table.from_batches(group)
-                rows, told = rows_of_table(table, n_features, fingerprint), OfRows.of(table, of_class)
+            for rows, table in coded_chunks(batches, n_features, fingerprint):
+                told = OfRows.of(table, of_class)
                 at, alone = shared.value, rows.codes >= n
                 of_row = np.repeat(np.arange(rows.n_rows), np.diff(rows.indptr))
                 known = np.where(alone, 0.0, at[np.where(alone, 0, rows.codes)])

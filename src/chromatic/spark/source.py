@@ -35,7 +35,7 @@ from chromatic.spark.colors import BYS, Coded, color_frame
 from chromatic.spark.columns import TABLE, quoted
 from chromatic.spark.counting import learn_vocabulary
 from chromatic.spark.dense import DenseRows
-from chromatic.spark.frames import fetch, fetch_rows
+from chromatic.spark.frames import fetch, fetch_rows, rows_of_table
 from chromatic.spark.rounds import Far
 from chromatic.spark.sums import OfRows, Summing, accumulate
 from chromatic.spark.tables import look, with_table
@@ -48,7 +48,7 @@ from chromatic.spark.told import (
     weight_in_units,
     weight_unit,
 )
-from chromatic.spark.weighing import rows_of_table, weighing
+from chromatic.spark.weighing import weighing
 
 log = logging.getLogger("chromatic")
 

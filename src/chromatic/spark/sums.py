@@ -72,11 +72,13 @@ def accumulate(coded: DataFrame, coloring: Coloring, summing: Summing) -> Statis
     n_places = n_features + coloring.n_colors + 1
     cells = np.zeros((len(measures), n_places * n_folds))
     needed = coded.select("codes", *(name for name in coded.columns if name in _BESIDE))
-    for table in merged(needed, counted, add_up):
-        slots = table.column("key").to_numpy()
-        for place, measure in enumerate(measures):
-            cells[place, slots] = table.column(measure).to_numpy()
-    shared.unpersist()
+    try:
+        for table in merged(needed, counted, add_up):
+            slots = table.column("key").to_numpy()
+            for place, measure in enumerate(measures):
+                cells[place, slots] = table.column(measure).to_numpy()
+    finally:
+        shared.unpersist()
     made: Statistic = statistic.of_cells(cells.reshape(len(measures), n_places, n_folds), coloring.n_colors)
     return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,11 +40,11 @@ def look(frame: DataFrame, categorical: Any) -> Schema:
         seen = Look()
         for batch in batches:
             seen.add(table_of(batch.column(0)), _NO_COLUMNS)
-        yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(seen)], pa.binary())], ["look"])
+        yield pa.RecordBatch.from_arrays([pa.array([seen.columns_as_json()])], ["look"])
 
     whole = Look()
-    for row in frame.select(TABLE).mapInArrow(looked, "look binary").toLocalIterator():
-        whole.merge(pickle.loads(bytes(row["look"])))
+    for row in frame.select(TABLE).mapInArrow(looked, "look string").toLocalIterator():
+        whole.merge(row["look"])
     schema = whole.schema(categorical)
     schema.tell()
     return schema
