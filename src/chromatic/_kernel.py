@@ -176,14 +176,21 @@ def _text(kind: Any) -> str:
     return kind.str if isinstance(kind, np.dtype) else getattr(kind, "__name__", str(kind))
 
 
-def _linked(code: bytes) -> int:
-    """Return the address of a kernel's entry, after LLVM has put its machine code into memory."""
+def load_linker() -> None:
+    """Load LLVM, if no kernel has done so; its library takes a hundred megabytes."""
     from llvmlite import binding
 
     if not _linker:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         _linker.append(binding.create_lljit_compiler(use_jit_link=False))
+
+
+def _linked(code: bytes) -> int:
+    """Return the address of a kernel's entry, after LLVM has put its machine code into memory."""
+    load_linker()
+    from llvmlite import binding
+
     builder = binding.JITLibraryBuilder().add_object_img(code).add_current_process()
     name = f"kernel{len(_linker)}"
     _linker.append(builder.export_symbol(ENTRY).link(_linker[0], name))

@@ -31,11 +31,9 @@ BINS = ("--linear", "0")  # linear columns need all rows at once
 
 
 def encode(folder, to, *args, train="train.svm"):
-    command = ["-v", "encode", train, "--test", "test.svm", "-o", to, "--threads", "1", *BINS, *args]
-    done, peak = run(folder, command)
-    if "compiling kernels" in done.stderr:  # which is not held to the limit
-        done, peak = run(folder, command)
-    return done, peak
+    return run(
+        folder, ["-v", "encode", train, "--test", "test.svm", "-o", to, "--threads", "1", *BINS, *args]
+    )
 
 
 def run(folder, command):
@@ -44,18 +42,21 @@ def run(folder, command):
         "import sys\nfrom chromatic.cli.main import main\n"
         "try:\n    main()\nfinally:\n"
         "    status = [line.split() for line in open('/proc/self/status')]\n"
-        "    print(*(words[1] for words in status if words[0] == 'VmHWM:'))"
+        "    print(*(words[1] for words in status if words[0] == 'VmHWM:'), 'numba' in sys.modules)"
     )
-
     alone = {"MALLOC_ARENA_MAX": "1", "OPENBLAS_NUM_THREADS": "1"}  # threads reserve what they never use
-    done = subprocess.run(
-        [sys.executable, "-c", script, *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env=os.environ | alone,
-    )
-    return done, int(done.stdout.split()[-1]) << 10
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", script, *map(str, command)],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env=os.environ | alone,
+        )
+        peak, compiled = done.stdout.split()[-2:]
+        if compiled == "False":  # compiling is not held to the limit; a job that is refused compiles a part
+            break
+    return done, int(peak) << 10
 
 
 WAYS = {  # of coloring: what is asked for besides, and what the log says
@@ -140,7 +141,7 @@ def test_memory_stays_within_the_limit_and_the_limit_that_is_named_suffices(rows
     least = run(tmp_path, ["fit", rows / "test.svm", *fit[2:]])[1]
     limit = (least >> 20) + 60
     for _ in range(2):  # as given, and as advised
-        done, peak = run(tmp_path, [*map(str, fit), "--memory", f"{limit}M", "--cache", "cache"])
+        done, peak = run(tmp_path, [*fit, "--memory", f"{limit}M", "--cache", "cache"])
         assert peak <= limit << 20, done.stderr
         if done.returncode == 0:
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chromatic._files import cache_folder, scratch_folder, used_memory
+from chromatic._kernel import load_linker
 from chromatic._room import give_back
 from chromatic.errors import InputError
 
@@ -55,6 +56,7 @@ def limited(size: str, cache: str | None = None) -> Iterator[MemoryLimit]:
             f"the memory is {size}, and Python with its libraries takes {LEAST >> 20} MB; expected more "
             "--memory"
         )
+    load_linker()  # what it takes is counted before data is cut to what is left
     with contextlib.ExitStack() as stack:
         try:
             scratch = stack.enter_context(scratch_folder(folder))
