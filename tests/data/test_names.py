@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chromatic._numba import rounded
 from chromatic.data.names import Names, empty_names, place_names
 
 pytestmark = pytest.mark.kernels
@@ -32,6 +33,24 @@ def test_integers_are_named_by_their_digits(values):
 def test_numbers_are_written_so_that_they_read_back(values):
     texts = Names.of_numbers(np.array(values, np.float64)).tolist()
     assert [float(text) for text in texts] == [float(value) for value in values]
+
+
+DECIMALS = st.builds(lambda k, p: k / 10.0**p, st.integers(-(10**15), 10**15), st.integers(0, 22))
+TWELVE_DIGITS = st.builds(lambda k, p: k / 10.0**p, st.integers(-(10**12), 10**12), st.integers(0, 12))
+
+
+@given(st.lists(DECIMALS | TWELVE_DIGITS | st.floats(allow_nan=False, allow_infinity=False)))
+def test_numbers_are_written_in_as_few_digits_as_tell_them(values):
+    texts = Names.of_numbers(np.array([0.5, *values])).tolist()  # of whole numbers alone, all digits
+    assert texts == [naive.text_of(value) for value in [0.5, *values]]
+
+
+@given(DECIMALS | TWELVE_DIGITS | st.floats(-1e15, 1e15))
+def test_a_number_is_rounded_to_twelve_digits(value):
+    assert rounded(value) == pytest.approx(naive.twelve_digits(value), rel=1e-11)
+    assert rounded(rounded(value)) == rounded(value) and rounded(-value) == -rounded(value)
+    digits = naive.text_of(rounded(value)).decode().split("e")[0].strip("-0.").replace(".", "")
+    assert len(digits) <= 12 or rounded(value) == round(value)
 
 
 @given(st.lists(st.binary(max_size=5)))

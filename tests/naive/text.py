@@ -1,7 +1,8 @@
-"""How text is read, a line at a time."""
+"""How text is read, a line at a time, and how numbers are written."""
 
 import math
 import re
+from decimal import Decimal
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 
@@ -11,6 +12,21 @@ def number(text):
     if not NUMBER.match(text) or not math.isfinite(float(text)):
         return None
     return float(text) + 0.0
+
+
+def text_of(number):
+    """The shortest text of a finite number: with an exponent below a millionth and from 1e10 on."""
+    if float(number).is_integer() and abs(number) < 1e10:
+        return f"{number:.0f}".encode()
+    digits = repr(float(number)).lower()
+    if 1e-6 <= abs(number) < 1e10:
+        return format(Decimal(digits), "f").encode()
+    sign, places, exponent = Decimal(digits).normalize().as_tuple()
+    first, *rest = map(str, places)
+    point = "." if rest else ""
+    return f"{'-' * sign}{first}{point}{''.join(rest)}e{exponent + len(rest):+d}".replace(
+        "e-0", "e-"
+    ).encode()
 
 
 def words(line):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, load64, prefetch, store64
+from chromatic._numba import POWERS, inlined, kernel, load64, prefetch, store64
 from chromatic.data.hashing import hash_spans
+
+LONGEST = 24  # bytes of a number that is written without an exponent
 
 
 class Names:
@@ -46,9 +49,18 @@ class Names:
         """
         if (np.abs(values) < 1 << 53).all() and (values == np.trunc(values)).all():
             return cls.of_integers(values.astype(np.int64))
+        offsets, data = np.zeros(len(values) + 1, np.int64), np.empty(LONGEST * len(values), np.uint8)
+        _write_numbers(values, offsets, data)
+        written = cls(offsets, data[: offsets[-1]])
+        left = np.flatnonzero(np.diff(offsets) == 0)
+        if not len(left):
+            return written
         import pyarrow as pa
 
-        return cls.of_arrow(pa.array(values).cast(pa.large_string()).cast(pa.large_binary()))
+        texts = cls.of_arrow(pa.array(values[left]).cast(pa.large_string()).cast(pa.large_binary()))
+        which = np.arange(len(values))
+        which[left] = len(values) + np.arange(len(left))
+        return cls.concatenate([written, texts]).take(which)
 
     @classmethod
     def of_arrow(cls, strings: Any) -> Names:
@@ -162,6 +174,64 @@ def _ends(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+@kernel
+def _write_numbers(values, offsets, data):  # type: ignore[no-untyped-def]
+    """Write numbers with 15 digits at most that need no exponent; no text for the others."""
+    at = np.int64(0)
+    for i in range(len(values)):
+        size = abs(values[i])
+        if size == 0.0 and math.copysign(1.0, values[i]) > 0.0:
+            data[at] = 48  # 0
+            at += 1
+        if size >= 1e-6 and size < 1e10:
+            p = _places(size, 12)
+            k = np.rint(size * POWERS[p])
+            if k / POWERS[p] != size:
+                p = _places(size, 15)
+                k = np.rint(size * POWERS[p])
+            if k / POWERS[p] == size:
+                if values[i] < 0:
+                    data[at] = 45  # -
+                    at += 1
+                at = _write_decimal(data, at, np.uint64(k), p)
+        offsets[i + 1] = at
+
+
+@inlined
+def _places(size, digits):  # type: ignore[no-untyped-def]
+    """Return after how many places a number has so many digits."""
+    p, most = digits - 1, POWERS[digits]
+    while p > 0 and size * POWERS[p] >= most:
+        p -= 1
+    while p < 21 and size * POWERS[p + 1] < most:
+        p += 1
+    return p
+
+
+@inlined
+def _write_decimal(data, at, k, p):  # type: ignore[no-untyped-def]
+    """Write k / 10**p without zeros at its end; return where the text ends."""
+    ten = np.uint64(10)
+    tens = k // ten
+    while p > 0 and tens * ten == k:
+        k, tens = tens, tens // ten
+        p -= 1
+    n = p + 1
+    while n < 16 and k >= np.uint64(POWERS[n]):
+        n += 1
+    end = at + n + (p > 0)
+    j = end - 1
+    for digit in range(n):
+        if digit == p and p > 0:
+            data[j] = 46  # .
+            j -= 1
+        tens = k // ten
+        data[j] = 48 + (k - tens * ten)
+        k = tens
+        j -= 1
+    return end
 
 
 @kernel
