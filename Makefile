@@ -31,6 +31,10 @@ lint: $(VENV)/.ready-to-test
 	$(RUN)/mypy
 	$(RUN)/lint-imports --no-cache
 
+# Two processes of tests fill two cores: threads of libraries beside them would wait for each other, busily.
+unit: export OMP_NUM_THREADS = 1
+unit: export OPENBLAS_NUM_THREADS = 1
+
 # The kernels' tests run three times: compiled, compiled with checked bounds, and as plain Python.
 unit: $(VENV)/.ready-to-test $(VENV)/.browser $(VENV)/.java bytecode
 	$(RUN)/chromatic warmup # once, and not by each of the two that test
