@@ -101,6 +101,8 @@ def test_numbers_are_judged_as_locally_and_a_sample_of_rows_whatever_the_partiti
 
 
 def test_what_cannot_be_tuned_is_refused_in_a_line(spark):
+    from pyspark.sql import functions as F
+
     from chromatic.spark import ChromaticEstimator
 
     def frame(rows, kind="double"):
@@ -118,6 +120,11 @@ def test_what_cannot_be_tuned_is_refused_in_a_line(spark):
         ),
         (good, good.drop("features"), "the rows for validation have no column 'features'; their columns"),
         (good.drop("label"), good, "the training rows have no column 'label'; their columns are features"),
+        (
+            good.withColumn("features", F.lit("a")),
+            good,
+            "'features' of 10 rows is of type string; expected arr",
+        ),
         (good, good.limit(0), "the rows for validation: the frame of column 'features' has 0 rows"),
         (good, ones, "the rows for validation have labels of one kind; expected two kinds of labels"),
         (ones, good, "the label column 'label' is 1 in all 3 rows, there is only one class"),
@@ -129,6 +136,8 @@ def test_what_cannot_be_tuned_is_refused_in_a_line(spark):
         with pytest.raises(InputError, match=message) as refused:
             ChromaticEstimator(budget=4).tune(train, later)
         assert "\n" not in str(refused.value)
+    with pytest.raises(InputError, match="the training rows have no column 'number'; their columns are"):
+        ChromaticEstimator(budget=4, orderCol="number").tune(good, good)
     with pytest.raises(InputError, match="levels are no numbers for lr; take submodular"):
         ChromaticEstimator(budget=4, encoding="frequency").tune(good, good)
 
@@ -152,6 +161,12 @@ def test_the_command_finds_what_it_finds_locally_with_several_classes(spark, tmp
         columns.append(load(model).transform(ROWS).toarray())
     assert told[0] == told[1] and (told[0]["rows"], told[0]["held_out"]) == (N, LATER)
     assert (columns[0] == columns[1]).all()
-    done = CliRunner().invoke(app, [*call[:2], "-o", f"{tmp_path}/no.chroma", "--engine", "spark"])
-    assert done.exit_code == 2 and done.output.count("\n") == 1
-    assert "--validation is random; expected Parquet of other rows with --engine spark" in done.output
+    for words, message in [
+        (
+            [*call[:2], "-o", f"{tmp_path}/no.chroma"],
+            "--validation is random; expected Parquet of other rows",
+        ),
+        ([*call, "-o", str(tmp_path)], "is a folder; expected the name of a file to write"),
+    ]:
+        done = CliRunner().invoke(app, [*words, "--engine", "spark"])
+        assert done.exit_code == 2 and message in done.output and done.output.count("\n") == 1

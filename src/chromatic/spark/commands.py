@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from chromatic.parameters import Settings
 from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, params_of
-from chromatic.spark.files import check_target, replacing
+from chromatic.spark.files import check_file, check_target, replacing
 from chromatic.spark.session import session
 from chromatic.spark.tables import SCALARS
 
@@ -35,6 +35,7 @@ def fit(
 ) -> None:
     """Fit, write the model file and, where a path is given for them, the training rows."""
     with session(master) as opened:
+        check_file(opened, output)
         if encoded is not None:
             check_target(opened, encoded, overwrite=False)
         frame = opened.read.parquet(*train)
@@ -61,6 +62,7 @@ def tune(
     from chromatic.spark.tuning import tuner_of
 
     with session(master) as opened:
+        check_file(opened, output)
         frame, others = opened.read.parquet(*train), opened.read.parquet(validation)
         estimator = _estimator(_inputs(frame, features, [label]), label, settings)
         with tuner_of(estimator, frame, others) as tuner:

@@ -10,7 +10,7 @@ import logging
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ Floats = npt.NDArray[np.float64]
 
 # Columns for the time of a search, beside those of the user.
 ROW, LOT, LABEL, SAME = (f"_chromatic_{name}" for name in ("row", "lot", "label", "same"))
-LOT_BITS = 63
+ALL = 1 << 63  # lots
 VALIDATION = "the rows for validation"
 
 
@@ -85,8 +85,10 @@ def tuner_of(estimator: ChromaticEstimator, train: DataFrame, validation: DataFr
     settings, place = estimator._settings, estimator._place
     check_judged(settings)
     beside = [name for name in (settings.weight, settings.group) if name is not None]
-    _check_columns(train, place, beside, "the training rows")
+    order = [] if place.order is None else [place.order]
+    _check_columns(train, place, beside + order, "the training rows")
     _check_columns(validation, place, [], VALIDATION)
+    _features(train, place)
     with contextlib.ExitStack() as held, errors_of_workers(), told(settings.verbose):
         rows = held.enter_context(_with_lots(train, place, settings, beside))
         with warnings.catch_warnings():
@@ -101,24 +103,28 @@ def tuner_of(estimator: ChromaticEstimator, train: DataFrame, validation: DataFr
         others = held.enter_context(_with_lots(validation, place, settings, []))
         labels = _Labels(place.label, facts.text, classes)
         by = [[ROW, LOT] if place.order in frame.columns else [LOT] for frame in (train, validation)]
-        learned = Judging.of(rows, source.checked.n_rows, labels, by[0], "training rows")
-        judged = Judging.of(others, n_others, labels, by[1], "held-out rows")
+        learned = Judging(rows, source.checked.n_rows, labels, by[0]).chosen("training rows")
+        judged = Judging(others, n_others, labels, by[1]).chosen("held-out rows")
         split = FrameSplit(estimator, source, vocabulary, learned, judged)
         yield Tuner(split, settings, learned.n_rows, thread_count(settings.threads))
 
 
 def _check_columns(frame: DataFrame, place: Place, beside: list[str], where: str) -> None:
-    """Refuse a frame that lacks a column, or has none of features where it should."""
+    """Refuse a stream, and a frame that lacks a column."""
     check_at_rest(frame, "settings are chosen")
     for name in (*(place.columns or (place.features,)), place.label, *beside):
         if name not in frame.columns:
             raise InputError(
                 f"{where} have no column {name!r}; their columns are {', '.join(frame.columns)}"
             )
+
+
+def _features(frame: DataFrame, place: Place) -> tuple[DataFrame, str]:
+    """Return a frame with all features in one column, and its name; refuse columns of other types."""
     if place.columns:
-        with_table(frame, list(place.columns))
-    else:
-        check_features(frame, place.features)
+        return with_table(frame, list(place.columns)), TABLE
+    check_features(frame, place.features)
+    return frame, place.features
 
 
 @contextlib.contextmanager
@@ -136,7 +142,7 @@ def _with_lots(
     slim = frame.select(*map(quoted, dict.fromkeys(content + beside)), number.alias(ROW))
     same = F.xxhash64(*(_hashable(frame, name) for name in content))
     numbered = slim.withColumn(SAME, same).withColumn(NUMBER, number_among(SAME, ROW))
-    lot = F.shiftrightunsigned(F.xxhash64(SAME, NUMBER, F.lit(settings.seed).cast("long")), 64 - LOT_BITS)
+    lot = F.shiftrightunsigned(F.xxhash64(SAME, NUMBER, F.lit(settings.seed).cast("long")), 1)
     held = numbered.withColumn(LOT, lot).drop(SAME, NUMBER).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         yield held
@@ -154,10 +160,7 @@ def _check_validation(
 ) -> int:
     """Refuse a frame that cannot judge; return the number of its rows."""
     try:
-        if place.columns:
-            checked = check(with_table(frame, list(place.columns)), TABLE, Beside(place.label))
-        else:
-            checked = check(frame, place.features, Beside(place.label))
+        checked = check(*_features(frame, place), Beside(place.label))
         facts = checked.labels
         assert facts is not None
         facts.check_told()
@@ -200,28 +203,24 @@ class Judging:
     n_rows: int
     labels: _Labels
     sorted_by: list[str]
-    end: int  # rows of lower lots judge
-    y: Floats  # the labels of these
+    end: int = ALL  # rows of lower lots judge
+    y: Floats = field(default_factory=lambda: np.empty(0))  # the labels of these
 
-    @classmethod
-    def of(cls, frame: DataFrame, n_rows: int, labels: _Labels, sorted_by: list[str], what: str) -> Judging:
+    def chosen(self, what: str) -> Judging:
         """Take all rows or, where they are more than MOST_JUDGED, as many of those with the lowest lots."""
-        most, end = tuning.MOST_JUDGED, 1 << LOT_BITS
-        if n_rows > most:  # some more than that are fetched to find the last lot
-            share = (most + 10 * math.isqrt(most)) / n_rows
-            end = min(end - 1, int(share * end))
-        some = cls(frame, n_rows, labels, sorted_by, end, np.empty(0))
-        fetched = some._fetch(frame)
-        if n_rows > most:
-            lots = np.sort(fetched.column(LOT).to_numpy())[:most]
-            some = replace(some, end=int(lots[-1]) + 1)
-            fetched = fetched.filter(pa.array(fetched.column(LOT).to_numpy() < some.end))
-            log.info("spark: a sample of %s of %s %s judges", f"{most:,}", f"{n_rows:,}", what)
-        return replace(some, y=labels.numbers(fetched))
+        most = tuning.MOST_JUDGED
+        if self.n_rows <= most:
+            return replace(self, y=self.labels.numbers(self._fetch(self.frame)))
+        share = (most + 10 * math.isqrt(most)) / self.n_rows  # some more, to find the last lot
+        more = replace(self, end=min(ALL - 1, int(share * ALL)))._fetch(self.frame)
+        lots = more.column(LOT).to_numpy()
+        end = int(np.sort(lots)[:most][-1]) + 1
+        log.info("spark: a sample of %s of %s %s judges", f"{most:,}", f"{self.n_rows:,}", what)
+        return replace(self, end=end, y=self.labels.numbers(more.filter(pa.array(lots < end))))
 
     def rows(self, frame: DataFrame) -> DataFrame:
         """Return those rows of a frame with lots."""
-        return frame if self.end == 1 << LOT_BITS else frame.filter(F.col(LOT) < self.end)
+        return frame if self.end == ALL else frame.filter(F.col(LOT) < self.end)
 
     def _fetch(self, frame: DataFrame, *columns: str) -> pa.Table:
         """Fetch those rows of a frame, in an order that no partition changes."""
