@@ -145,7 +145,7 @@ class SparkSource(Source):
         return self._vocabulary
 
     def again(self, settings: Settings) -> SparkSource:
-        """Return the same rows for a fit that looks at them and counts their features as this one did."""
+        """Return the same rows for a fit with other settings, which need not count their features again."""
         source = copy.copy(self)
         source.settings, source._vocabulary, source._size = settings, None, None
         return source
