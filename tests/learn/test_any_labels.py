@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
@@ -117,6 +118,10 @@ def test_python_tunes_texts_as_classes():
     numbered = tune(ChromaticEncoder(24, linear=1, max_colors=4, target_type="classes"), ROWS, CLASSES)
     assert [one.loss for one in tuned.trials] == [one.loss for one in numbered.trials]
     assert tuned.trials[0].loss < 1.05
+    table = pd.DataFrame({"text": [" ".join(row[:1]) for row in ROWS], "label": kinds[CLASSES]})
+    of_column = tune(ChromaticEncoder(24, linear=1, max_colors=4), table)
+    apart = tune(ChromaticEncoder(24, linear=1, max_colors=4), table[["text"]], kinds[CLASSES])
+    assert [one.loss for one in of_column.trials] == [one.loss for one in apart.trials]
 
 
 def test_classes_that_only_test_rows_have_are_refused(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chromatic.cli import options, terminal
@@ -23,13 +25,15 @@ FLAGS = {one.name: one.flag for one in PARAMETERS}
 @options.option(
     "--validation",
     default="random",
-    help="The rows that judge: a random fifth of TRAIN, the last fifth, or a file of later rows.",
+    help="The rows that judge: a random fifth of TRAIN, the last fifth, or a file of later rows. With "
+    "--engine spark, Parquet of later rows.",
     metavar="random|last|FILE",
 )
 @options.output("The model file to write, fitted to all of TRAIN.")
 @options.as_json
 @options.parameters(*CHOSEN)
 @options.reading
+@options.engine
 def tune(
     train: list[str],
     validation: str,
@@ -38,20 +42,26 @@ def tune(
     as_json: bool,
     settings: Settings,
     reading: Reading,
+    engine: options.Engine,
 ) -> None:
     """Try some settings on held-out rows, and write a model of TRAIN with the best of them.
 
     Tried are no linear columns, 16, 32 or 64 colors, stronger smoothing, a dearer column and a smaller
     budget, one after the other, each with the best of those before. What you set stays as it is. Rows are
-    held in memory.
+    held in memory; with --engine spark, at most 100,000 encoded rows of TRAIN and as many that judge.
 
     Example: chromatic tune june.svm.gz --validation july.svm.gz -o model.chroma --budget 1024
     """
+    if engine.is_spark:
+        _tune_on_spark(
+            train, validation, output, as_json=as_json, settings=settings, reading=reading, engine=engine
+        )
+        return
     from chromatic import jobs
     from chromatic._files import check_target
     from chromatic.data.batch import LeftOut
     from chromatic.fitting import MemorySource, fit
-    from chromatic.learn.tuning import Tuner, best_first
+    from chromatic.learn.tuning import Tuner
 
     files = [] if validation in HELD_OUT else [validation]
     if files and validation != "-" and not os.path.exists(validation):
@@ -63,7 +73,49 @@ def tune(
         batches = reader.batches(train)
         others = reader.like(batches).batches(files) if files else []
     LeftOut.of(others).warn()
-    tuner = Tuner.of(batches, others or validation, settings)
+    chosen = _tried(Tuner.of(batches, others or validation, settings), as_json=as_json)[0].settings
+    fitted = fit(MemorySource(batches, threads=settings.threads), chosen)
+    jobs.save_model(jobs.model_of(fitted, reading), output)
+
+
+def _tune_on_spark(
+    train: list[str],
+    validation: str,
+    output: str,
+    *,
+    as_json: bool,
+    settings: Settings,
+    reading: Reading,
+    engine: options.Engine,
+) -> None:
+    from chromatic import jobs
+    from chromatic.spark import check_installed
+
+    if validation in HELD_OUT:
+        raise InputError(
+            f"--validation is {validation}; expected Parquet of other rows with --engine spark, or "
+            "--engine local"
+        )
+    jobs.check_for_spark(reading, None, settings)
+    check_installed()
+    from chromatic.spark import commands
+
+    commands.tune(
+        train,
+        validation,
+        output,
+        partial(_tried, as_json=as_json),
+        settings=replace(settings, categorical=reading.categorical),  # type: ignore[arg-type]
+        features=engine.input_col,
+        label=reading.label or "label",
+        master=engine.master,
+    )
+
+
+def _tried(tuner: Tuner, *, as_json: bool) -> list[Trial]:
+    """Try settings, print what was tried, and return it, best first."""
+    from chromatic.learn.tuning import best_first
+
     trials = []
     with terminal.progress_bar("tuning", tuner.n_trials, of_bytes=False) as advance:
         for trial in tuner.trials():
@@ -71,10 +123,7 @@ def tune(
             if advance is not None:
                 advance(1)
     _show(tuner, best_first(trials), as_json=as_json)
-    chosen = best_first(trials)[0].settings
-    del tuner, trials
-    fitted = fit(MemorySource(batches, threads=settings.threads), chosen)
-    jobs.save_model(jobs.model_of(fitted, reading), output)
+    return best_first(trials)
 
 
 def _show(tuner: Tuner, trials: list[Trial], *, as_json: bool) -> None:

@@ -100,11 +100,7 @@ class LabelFacts:
     def kind(self, encoding: type[Encoding], settings: Settings) -> str:
         """Return what the labels are, "binary", "classes" or "numbers"; refuse those that are no good."""
         rows, target_type = f"{self.n_rows:,} rows", settings.target_type
-        for number, what in ((self.null, "null"), (self.infinite, "NaN or infinite")):
-            if number:
-                raise InputError(
-                    f"{self.where} is {what} in {number:,} of {rows}; filter those, or give them labels"
-                )
+        self.check_told()
         if self.low == self.high:
             only = self.low if self.text else f"{self.low:g}"
             raise InputError(
@@ -128,6 +124,15 @@ class LabelFacts:
                 "learn from; expected labels of two kinds, or another encoding"
             )
         return "binary" if kind == "classes" and self.two_kinds else kind
+
+    def check_told(self) -> None:
+        """Refuse rows without a label."""
+        for number, what in ((self.null, "null"), (self.infinite, "NaN or infinite")):
+            if number:
+                raise InputError(
+                    f"{self.where} is {what} in {number:,} of {self.n_rows:,} rows; filter those, or give "
+                    "them labels"
+                )
 
     def _guessed(self) -> str:
         """Texts are classes, fractions are numbers; whole numbers may be either."""

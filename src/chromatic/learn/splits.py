@@ -20,7 +20,7 @@ from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.schema import Schema
 from chromatic.data.stored import StoredDataset, StoredRows, code, learn_stored
-from chromatic.data.vocabulary import learn
+from chromatic.data.vocabulary import Vocabulary, learn
 from chromatic.encoding.encoded import Encoded, joined
 from chromatic.errors import InputError
 from chromatic.fitting import Fitted, LocalSource, fit
@@ -189,7 +189,17 @@ class AnySplit(ABC, Generic[AnyPair]):
     @property
     def base_loss(self) -> float:
         """The loss on test rows of a model that knows the labels of the training rows alone."""
-        return self.target.loss(self.y_test, np.repeat(self.target.base(self.y), len(self.y_test), axis=0))
+        return self.target.base_loss(self.y, self.y_test)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows there are to train on, and to test on."""
+        return len(self.y), len(self.y_test)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The features of the training rows."""
+        return self.train.vocabulary
 
 
 @dataclass(frozen=True)

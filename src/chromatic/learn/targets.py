@@ -56,6 +56,10 @@ class Target:
         """Return what a model predicts for any row that knows training labels alone."""
         return np.array([y.mean()])
 
+    def base_loss(self, y: Floats, y_test: Floats) -> float:
+        """Return the loss on test rows of a model that knows the labels of training rows alone."""
+        return self.loss(y_test, np.repeat(self.base(y), len(y_test), axis=0))
+
     def measured(self, y: Floats, predicted: Floats) -> dict[str, float | None]:
         """Return the figures of predictions for test rows."""
         from sklearn.metrics import accuracy_score, roc_auc_score
@@ -135,10 +139,13 @@ def _mean_log_loss(of_label: Floats) -> float:
     return float(-np.log(of_label, out=of_label).mean())
 
 
-def kind_of(labels: npt.NDArray[Any], target_type: str, where: str) -> str:
-    """Return what labels are, as a fit with this `target_type` takes them; refuse what is no good."""
+def kind_of(labels: npt.NDArray[Any], target_type: str, where: str, texts: tuple[str, ...] = ()) -> str:
+    """Return what labels are, as a fit with this `target_type` takes them; refuse what is no good.
+
+    With texts, labels are the numbers of these.
+    """
     settings = Settings(target_type=target_type)  # type: ignore[arg-type]
-    return facts_of(labels, where).kind(encoding_class(DEFAULTS.encoding), settings)
+    return facts_of(labels, where, texts).kind(encoding_class(DEFAULTS.encoding), settings)
 
 
 def labels_of(
@@ -161,5 +168,11 @@ def labels_of(
         known = class_names(classes[:4]) + ["..."] * (len(classes) > 4)
         other, expected = class_names(others)[0], " or ".join(known)
         raise InputError(f"a test row has the label {other}; expected {expected}, as in training")
-    target = BINARY if kind == "binary" else Classes(len(classes))
-    return target, numbers, places.astype(np.float64)
+    return target_of(classes), numbers, places.astype(np.float64)
+
+
+def target_of(classes: npt.NDArray[Any] | None) -> Target:
+    """Return what is predicted: one of these classes or, where there are none, a number."""
+    if classes is None:
+        return Numbers()
+    return BINARY if len(classes) == 2 else Classes(len(classes))

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d
 
 from chromatic._threads import thread_count
 from chromatic.data.batch import Batch, have_labels
-from chromatic.data.vocabulary import limits_of
+from chromatic.data.vocabulary import Vocabulary, limits_of
 from chromatic.encoder import ChromaticEncoder
 from chromatic.encoding.encoded import Encoded
 from chromatic.encoding.price import price_of_column
@@ -29,8 +29,8 @@ from chromatic.fitting.labels import checked
 from chromatic.learn.encoders import VALIDATIONS
 from chromatic.learn.evaluate import why_not
 from chromatic.learn.linear import losses_by_strength
-from chromatic.learn.splits import Split, held_out, parted
-from chromatic.learn.targets import kind_of
+from chromatic.learn.splits import Pair, Split, held_out, parted
+from chromatic.learn.targets import Target, kind_of
 from chromatic.parameters import DEFAULTS, ORDERED, Settings
 from chromatic.registry import encoding_class
 
@@ -67,11 +67,34 @@ class Trial:
         return self.loss, self.columns
 
 
+class TrialRows(Protocol):
+    """Rows to learn from and held-out ones, wherever they are, as a search and its judge ask for them."""
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The features of the rows to learn from."""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows there are to learn from, and held out."""
+
+    @property
+    def base_loss(self) -> float:
+        """The loss on held-out rows of a model that knows the other labels alone."""
+
+    def fitted(self, settings: Settings, threads: int = 1) -> Pair:
+        """Fit with any settings, and encode both; of more than MOST_JUDGED rows, so many are enough."""
+
+
 @dataclass(frozen=True)
 class Tuner:
     """What trials share: rows to learn from, held-out rows, and the settings to start from."""
 
-    split: Split
+    split: TrialRows
     given: Settings
     n_rows: int  # that the chosen settings will be fitted to
     threads: int
@@ -88,11 +111,10 @@ class Tuner:
 
         A `target_type` tells more than the settings do, where labels that came apart are known better.
         """
-        refused = why_not(settings.encoding, "lr")
-        if refused is not None:
-            raise InputError(refused)
+        check_judged(settings)
         labels = _labels_of(train, "the training rows")
-        kind = kind_of(labels, target_type or settings.target_type, "the label of training rows")
+        texts = () if train[0].schema is None else train[0].schema.classes
+        kind = kind_of(labels, target_type or settings.target_type, "the label of training rows", texts)
         n_rows, threads = len(labels), thread_count(settings.threads)
         if isinstance(validation, str):
             if n_rows < FEWEST:
@@ -103,7 +125,7 @@ class Tuner:
             held = held_out(n_rows, validation, settings.seed)
             left, others = parted(train, held)
             for part, where in ((~held, "that are left to train on"), (held, "that are held out")):
-                _check_kinds(labels[part], f"the rows {where}")
+                check_kinds(labels[part], f"the rows {where}")
         else:
             left, others = list(train), validation
             _labels_of(others, "the rows for validation")
@@ -116,8 +138,8 @@ class Tuner:
     def plan(self) -> list[tuple[str, list[Any]]]:
         """The parameters that are tried, in order, each with other values; what a user set stays."""
         given, target = self.given, self.split.target
-        kind, vocabulary = encoding_class(given.encoding), self.split.train.vocabulary
-        palette = coloring_request(kind, vocabulary, given, target.n_parts).palette
+        kind = encoding_class(given.encoding)
+        palette = coloring_request(kind, self.split.vocabulary, given, target.n_parts).palette
         dear = float(round(DEAR * price_of_column(self.n_rows, target.n_parts)))
         tried: dict[str, list[Any]] = {
             "linear": [0] if given.collisions == "sum" else [],
@@ -177,7 +199,7 @@ class Tuner:
     @property
     def figures(self) -> dict[str, int | float]:
         """How many rows are there to learn from and to judge, and how many of them do."""
-        n_left, n_held_out = len(self.split.y), len(self.split.y_test)
+        n_left, n_held_out = self.split.sizes
         return {
             "rows": n_left,
             "rows_learned": min(n_left, MOST_JUDGED),
@@ -221,11 +243,19 @@ def _labels_of(batches: list[Batch], where: str) -> Floats:
             f"{where} have no labels; expected labels of two kinds at least, or the name of their column"
         )
     labels = np.concatenate([batch.labels for batch in batches if batch.labels is not None])
-    _check_kinds(labels, where)
+    check_kinds(labels, where)
     return labels
 
 
-def _check_kinds(labels: Floats, where: str) -> None:
+def check_judged(settings: Settings) -> None:
+    """Refuse an encoding whose columns a linear learner cannot judge."""
+    refused = why_not(settings.encoding, "lr")
+    if refused is not None:
+        raise InputError(refused)
+
+
+def check_kinds(labels: npt.NDArray[Any], where: str) -> None:
+    """Refuse labels of one kind."""
     if len(np.unique(labels)) == 1:
         raise InputError(f"{where} have labels of one kind; expected two kinds of labels")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from chromatic.encoding.encoded import Encoded
+from chromatic.encoding.protocol import Encoding
 from chromatic.spark.frames import lists_of
 
 _SPARSE = 0  # the type of a sparse vector of pyspark.ml
@@ -36,6 +37,22 @@ def _vectors(encoded: Encoded) -> pa.Array:
         pa.ListArray.from_arrays(offsets, pa.array(values), type=_VECTOR[3].type),
     ]
     return pa.StructArray.from_arrays(arrays, fields=_VECTOR)
+
+
+def encoded_of(vectors: pa.StructArray, encoding: Encoding) -> Encoded:
+    """Return what `arrays_of` made of rows as it was, the dense columns apart."""
+    _, _, columns, values = vectors.flatten()
+    lengths = columns.value_lengths().to_numpy(zero_copy_only=False)
+    rows = np.repeat(np.arange(len(vectors)), lengths)
+    places, numbers = (part.flatten().to_numpy(zero_copy_only=False) for part in (columns, values))
+    n_sparse, n_dense = encoding.n_sparse_columns, len(encoding.vocabulary.dense_names)
+    sparse = places < n_sparse
+    dense = np.zeros((len(vectors), n_dense))
+    dense[rows[~sparse], places[~sparse] - n_sparse] = numbers[~sparse]
+    halves = dense.astype(np.float32)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[sparse], minlength=len(vectors)))))
+    exact = bool((halves == dense).all())
+    return Encoded(indptr, places[sparse], numbers[sparse], n_sparse, halves if exact else dense)
 
 
 def _levels(encoded: Encoded) -> list[pa.Array]:

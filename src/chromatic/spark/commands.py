@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from chromatic.parameters import Settings
 from chromatic.spark.estimator import ChromaticEstimator, ChromaticModel, params_of
-from chromatic.spark.files import check_target, replacing
+from chromatic.spark.files import check_file, check_target, replacing
 from chromatic.spark.session import session
 from chromatic.spark.tables import SCALARS
+
+if TYPE_CHECKING:
+    from chromatic.learn.tuning import Trial, Tuner
 
 log = logging.getLogger("chromatic")
 
@@ -31,16 +35,39 @@ def fit(
 ) -> None:
     """Fit, write the model file and, where a path is given for them, the training rows."""
     with session(master) as opened:
+        check_file(opened, output)
         if encoded is not None:
             check_target(opened, encoded, overwrite=False)
         frame = opened.read.parquet(*train)
         beside = [name for name in (label, settings.weight, settings.group) if name is not None]
         inputs = _inputs(frame, features, beside)
-        columns = {"labelCol": label, "outputCol": OUTPUT}
-        model = ChromaticEstimator(**inputs, **columns, **params_of(settings)).fit(frame)
+        model = _estimator(inputs, label, settings).fit(frame)
         if encoded is not None:
             _write(opened, model.transformTraining(frame), inputs, encoded)
         model.writeFile(output)
+
+
+def tune(
+    train: list[str],
+    validation: str,
+    output: str,
+    tried: Callable[[Tuner], list[Trial]],
+    *,
+    settings: Settings,
+    features: list[str],
+    label: str,
+    master: str | None,
+) -> None:
+    """Let settings be tried, and write a model with those of the first of the trials that come back."""
+    from chromatic.spark.tuning import tuner_of
+
+    with session(master) as opened:
+        check_file(opened, output)
+        frame, others = opened.read.parquet(*train), opened.read.parquet(validation)
+        estimator = _estimator(_inputs(frame, features, [label]), label, settings)
+        with tuner_of(estimator, frame, others) as tuner:
+            chosen = tried(tuner)[0].settings
+        estimator._with_settings(chosen).fit(frame).writeFile(output)
 
 
 def transform(
@@ -52,6 +79,10 @@ def transform(
         read, frame = ChromaticModel.load(model), opened.read.parquet(*inputs)
         given = _inputs(frame, features, [label])
         _write(opened, read.setParams(**given, outputCol=OUTPUT).transform(frame), given, output)
+
+
+def _estimator(inputs: dict[str, Any], label: str, settings: Settings) -> ChromaticEstimator:
+    return ChromaticEstimator(**inputs, labelCol=label, outputCol=OUTPUT, **params_of(settings))
 
 
 def _inputs(frame: DataFrame, features: list[str], beside: list[str]) -> dict[str, Any]:

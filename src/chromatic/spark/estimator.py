@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import NoneType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pyspark import keyword_only
 from pyspark.ml import Estimator, Model
@@ -39,6 +39,9 @@ from chromatic.spark.frames import errors_of_workers
 from chromatic.spark.source import Place, SparkSource
 from chromatic.spark.tables import with_table
 from chromatic.spark.training import ByFold, tables_by_fold
+
+if TYPE_CHECKING:
+    from chromatic.spark.tuning import Tuned
 
 _CONVERTERS: dict[tuple[type, ...], Any] = {
     (bool,): TypeConverters.toBoolean,
@@ -184,15 +187,45 @@ class ChromaticEstimator(
 
     def _fit(self, dataset: DataFrame) -> ChromaticModel:
         check_at_rest(dataset, "a model is fitted")
-        settings = self._settings
-        uses_labels = encoding_class(settings.encoding).statistic is not None
-        source = SparkSource(dataset, self._place, settings, uses_labels=uses_labels)
-        with errors_of_workers(), told(settings.verbose):
-            learned = learn(source, settings)
+        uses_labels = encoding_class(self._settings.encoding).statistic is not None
+        return self._learned(SparkSource(dataset, self._place, self._settings, uses_labels=uses_labels))
+
+    def _learned(self, source: SparkSource) -> ChromaticModel:
+        with errors_of_workers(), told(source.settings.verbose):
+            learned = learn(source, source.settings)
         model = ChromaticModel(learned.encoding, plain_classes(learned.classes))
         weights = [part.weights for part in learned.parts]
         model._weights = [None if one is None else one.by_fold for one in weights]
         return self._copyValues(model)
+
+    def tune(self, train: DataFrame, validation: DataFrame) -> Tuned:
+        """Choose settings by a frame for validation, and fit with them.
+
+        The settings that `chromatic.learn.tuning.tune` tries are tried, and judged as there, on the driver,
+        by at most 100,000 rows of each frame. What was set to another value than its default stays. Weights
+        and groups of rows have a say in the last fit alone.
+
+        Parameters
+        ----------
+        train : DataFrame
+            The rows to learn from.
+        validation : DataFrame
+            The rows that judge, later ones for example: the same columns of features and labels.
+
+        Returns
+        -------
+        Tuned
+            The `model`, fitted to `train` with the best settings, and the `trials`, best first.
+        """
+        from chromatic.spark.tuning import tune
+
+        return tune(self, train, validation)
+
+    def _with_settings(self, settings: Settings) -> Self:
+        other, given = self.copy(), params_of(settings)
+        for name in {one.spark for one in ON_SPARK} - {*given}:
+            other.clear(other.getParam(name))
+        return other._set(**given)
 
 
 class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticModel"]):

@@ -45,15 +45,20 @@ def check_target(session: SparkSession, path: str, *, overwrite: bool) -> None:
         raise InputError(f"{path}: is there already; name another path, or overwrite it")
 
 
+def check_file(session: SparkSession, path: str) -> None:
+    """Refuse a folder where a file is to be written."""
+    if is_folder(session, path):
+        raise InputError(f"{path}: is a folder; expected the name of a file to write")
+
+
 def write_model(session: SparkSession, model: Model, path: str, *, names: bool = True) -> None:
     """Write a model file to any path; one that is there is replaced."""
     jvm: Any = session._jvm
     with tempfile.TemporaryDirectory() as folder:
         local = os.path.join(folder, "model.chroma")
         modelfile.save(model, local, names=names)
-        system, target = _opened(session, path)
-        if system.exists(target) and system.getFileStatus(target).isDirectory():
-            raise InputError(f"{path}: is a folder; expected the name of a file to write")
+        check_file(session, path)
+        system, _ = _opened(session, path)
         with replacing(session, path, overwrite=True) as beside:
             system.copyFromLocalFile(_local(jvm, local), jvm.org.apache.hadoop.fs.Path(beside))
 

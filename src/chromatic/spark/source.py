@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -96,6 +97,7 @@ class SparkSource(Source):
             self.frame = with_table(frame, list(place.columns))
             self.place = replace(place, features=TABLE)
         self.threads = thread_count(settings.threads)
+        self._counted: Vocabulary | None = None  # before a budget has chosen its dense columns
         self._vocabulary: Vocabulary | None = None
         self._labels: SettledLabels | None = None
         self._coded: DataFrame | None = None
@@ -136,9 +138,17 @@ class SparkSource(Source):
                 "or a local fit"
             )
         check_limits(settings.dense_threshold, settings.min_count)
-        n_rows, features = self.checked.n_rows, self.place.features
-        self._vocabulary = learn_vocabulary(self.frame, features, n_rows, settings, self.schema)
+        if self._counted is None:
+            n_rows, features = self.checked.n_rows, self.place.features
+            self._counted = learn_vocabulary(self.frame, features, n_rows, settings, self.schema)
+        self._vocabulary = self._counted
         return self._vocabulary
+
+    def again(self, settings: Settings) -> SparkSource:
+        """Return the same rows for a fit with other settings, which need not count their features again."""
+        source = copy.copy(self)
+        source.settings, source._vocabulary, source._size = settings, None, None
+        return source
 
     def choose_dense(self, settings: Settings) -> Vocabulary:
         assert self._vocabulary is not None

@@ -51,7 +51,7 @@ def label_facts(frame: DataFrame, label: str, told: Any) -> LabelFacts:
     if isinstance(type_of(frame, label), T.StringType):
         if null:
             return LabelFacts(where, n_rows, "", "", False, null=null, text=True)
-        kinds = [kind for kind, _ in _kinds(frame, label, F.col(quoted(label)))]
+        kinds = [kind for kind, _ in kinds_of_labels(frame, label, F.col(quoted(label)))]
         return LabelFacts(where, n_rows, kinds[0], kinds[-1], len(kinds) <= 2, text=True)
     number, low, high = F.col(quoted(label)).cast("double"), told["low"], told["high"]
     known = low is not None and not null and not told["infinite"]
@@ -124,7 +124,7 @@ def settled(frame: DataFrame, label: str, kind: str, facts: LabelFacts) -> Settl
     if kind == "binary":
         classes = np.array([facts.low, facts.high])
         return SettledLabels((number == F.lit(facts.high)).cast("double"), classes, _texts(classes))
-    kinds, counts = zip(*_kinds(frame, label, number), strict=True)
+    kinds, counts = zip(*kinds_of_labels(frame, label, number), strict=True)
     classes = checked_classes(np.array(kinds), np.array(counts))
     place = F.array_position(F.array(*(F.lit(one) for one in kinds)), number).cast("double") - 1.0
     return SettledLabels(place, classes, _texts(classes))
@@ -134,7 +134,7 @@ def _texts(classes: npt.NDArray[Any]) -> tuple[str, ...]:
     return tuple(classes.tolist()) if classes.dtype.kind == "U" else ()
 
 
-def _kinds(frame: DataFrame, label: str, column: Column) -> list[tuple[Any, int]]:
+def kinds_of_labels(frame: DataFrame, label: str, column: Column) -> list[tuple[Any, int]]:
     """Return the distinct labels, ascending, each with its rows."""
     counted = frame.groupBy(column.alias("kind")).count().limit(MOST_CLASSES + 1).collect()
     if len(counted) > MOST_CLASSES:
