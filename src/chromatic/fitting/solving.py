@@ -41,6 +41,15 @@ class Found(NamedTuple):
     of_dense: Floats  # of the dense columns as the model sees them; the last is the intercept
 
 
+class Level(NamedTuple):
+    """What the models of all folds, and that of all rows as the last, have found for a C."""
+
+    strength: float
+    loss: float  # of the rows that were held out, together
+    found: list[Found]
+    duals: Singles  # of the model of all rows
+
+
 class Four:
     """Up to four models side by side: their dual variables, and the weights that follow from these."""
 
@@ -107,7 +116,7 @@ class Together:
         n_features, n_dense = sizes
         self._packed, self._lanes, self._threads, self._epoch = packed, lanes, threads, 0
         each = np.array_split(np.arange(len(lanes)), -(-len(lanes) // LANES))
-        sizes_of_four = packed.n_rows, n_features, n_dense
+        sizes_of_four = packed.n_places, n_features, n_dense
         self._fours = [Four([lanes[i] for i in few], sizes_of_four, binary=binary) for few in each]
         self.n = len(lanes)
         self._places = [(four, i) for four in self._fours for i in range(four.n)]
@@ -118,11 +127,14 @@ class Together:
             strength *= FIRST
         for four in self._fours:
             four.begin(strength)
-        for visit in self._packed.visits(self._epoch):
-            list(ordered_map(partial(Four.visit, visit=visit), self._fours, self._threads))
+        for _ in map(self._go_over, self._packed.visits(self._epoch)):  # which hold no block but the last
+            pass
         for four in self._fours:
             four.end()
         self._epoch += 1
+
+    def _go_over(self, visit: Visit) -> None:
+        list(ordered_map(partial(Four.visit, visit=visit), self._fours, self._threads))
 
     def stop(self, which: Flags) -> None:
         """Let some models learn no more, so that nothing of the others decides what they find."""
