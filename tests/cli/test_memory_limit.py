@@ -27,7 +27,7 @@ def rows(tmp_path_factory):
     return folder
 
 
-BINS = ("--linear", "0")  # linear columns need all rows at once
+BINS = ("--linear", "0")  # so that coloring is what needs most
 
 
 def encode(folder, to, *args, train="train.svm"):
@@ -86,6 +86,22 @@ def test_a_limit_that_is_too_small_is_said(rows):
     assert done.returncode == 2
     assert "expected more --memory" in done.stderr
     assert not (rows / "none" / "model.chroma").exists()
+
+
+def test_weights_that_will_not_fit_are_refused_before_rows_are_colored(rows):
+    _, small = encode(rows, "small", train="test.svm")
+    limit = ["--memory", f"{(small + LITTLE) >> 20}M", "--cache", "cache"]
+    done, _ = encode(rows, "none", "--linear", "16", *limit)
+    assert done.returncode == 2 and "colors:" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    advised = re.search(
+        r"\(--linear 0 does without\) needs .* expected more --memory, such as (\d+)M", last
+    )
+    expected, _ = encode(rows, "expected", "--linear", "16")
+    done, peak = encode(rows, "advised", "--linear", "16", "--memory", f"{advised[1]}M", "--cache", "cache")
+    assert done.returncode == 0 and peak <= int(advised[1]) << 20, done.stderr
+    for name in ("model.chroma", "train.svm", "test.svm"):
+        assert (rows / "advised" / name).read_bytes() == (rows / "expected" / name).read_bytes(), name
 
 
 def test_a_graph_of_frequent_pairs_is_built_within_the_limit(rows):

@@ -46,31 +46,6 @@ def shuffle(order, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def deal(rows, most, spare, blocks):  # type: ignore[no-untyped-def]
-    """Deal rows into blocks: the places of `order` in a random order become its rows, block after block.
-
-    A block is full as soon as `most` words are in it. Its rows are in the order in which they were given.
-    """
-    order, words = rows
-    dealt, ends = blocks
-    before = np.int64(0)
-    for i in range(len(dealt)):
-        block = before // most
-        spare[dealt[i]] = block
-        ends[block] += 1
-        before += words[order[dealt[i]]]
-    start = np.int64(0)
-    for block in range(len(ends)):
-        size = ends[block]
-        ends[block] = start
-        start += size
-    for place in range(len(order)):
-        block = spare[place]
-        dealt[ends[block]] = order[place]
-        ends[block] += 1
-
-
-@kernel
 def copy_codes(block, rows, starts, out):  # type: ignore[no-untyped-def]
     """Copy the features of some rows that may be in several, those of each to where it starts."""
     heads, codes = block

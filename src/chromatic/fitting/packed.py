@@ -1,8 +1,8 @@
 """Rows as the descent for weights reads them: heads, codes and dense columns, in random orders.
 
-Rows are dealt at random into blocks that memory holds well. An epoch goes over the blocks in a new random
-order, and over the rows of each. The content of rows decides all of it, not their numbers, and not whether
-they are in memory or in a file (`fitting.stored`).
+The content of rows decides their order, not their numbers, and not whether they are in memory or in a file
+(`fitting.stored`). An epoch goes over all of them in one random order: where it went over one block of them
+and then over another, however random these are, weights that hardly settled were worse.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ Sums = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.bool_]
 
 PART_BITS = 5  # rows are ordered in parts by the top bits of their sums
-WORDS = 1 << 22  # of 4 bytes in a block, at most, but for its last row
-OF_BLOCKS, DEALING = -1, -2  # in the place of a block, for the seeds of other orders
 
 
 class Block(NamedTuple):
@@ -56,87 +54,41 @@ class Block(NamedTuple):
 class Visit(NamedTuple):
     """Rows to be visited one after the other."""
 
-    first: int  # the place of the block's first row among those of all blocks
     block: Block
     order: Numbers
+    numbers: Numbers | None = None  # of the block's rows; None: they are all rows, as they are numbered
 
 
 class Packed(Protocol):
-    """All rows that are used, in blocks."""
+    """All rows, of which some may not be used."""
 
-    n_rows: int
-    n_entries: int  # of features that may be in several rows
-    n_places: int  # of rows, those that are not used among them
+    n_rows: int  # all of them
+    n_used: int
+    n_entries: int  # of those that are used and of features that may be in several rows
 
     def visits(self, epoch: int) -> Iterator[Visit]:
-        """Yield all rows in a random order, a new one for each epoch."""
-
-    def numbers(self) -> Integers:
-        """Return the number of the row at each place."""
-
-
-class Dealt(NamedTuple):
-    """Rows in blocks."""
-
-    rows: Numbers  # their numbers, block after block; in each, in the order of their content
-    ends: Integers  # of the blocks
-
-    @property
-    def firsts(self) -> Integers:
-        """The place of each block's first row."""
-        return np.concatenate(([0], self.ends[:-1]))
-
-    @classmethod
-    def of(cls, order: Numbers, words: Numbers, seed: int) -> Dealt:
-        """Deal rows into blocks of about equal size; `words` are those that each row takes, by number."""
-        total = int(words[order].sum(dtype=np.int64))
-        n_blocks = max(1, -(-total // WORDS))
-        ends, dealt = np.zeros(n_blocks, np.int64), np.arange(len(order), dtype=np.uint32)
-        descent.shuffle(dealt, seed_of(seed, 0, DEALING))
-        most = max(1, -(-total // n_blocks))
-        descent.deal((order, words), most, np.empty_like(dealt), (dealt, ends))
-        return cls(dealt, ends)
+        """Yield the rows that are used in a random order, a new one for each epoch."""
 
 
 class InMemory:
-    """Rows in memory, where they stay in the order in which they came."""
+    """All rows in one block."""
 
     def __init__(self, block: Block, order: Numbers, seed: int) -> None:
-        """Take a block with all rows, and the order of those that play a part by their content."""
-        several = block.heads["several"]
-        self.n_rows, self.n_places = len(order), len(block.heads)
-        self.n_entries = int(several[order].sum(dtype=np.int64))
-        self._block, self._seed = block, seed
-        self._dealt = Dealt.of(order, words_of(several, block.dense.shape[1]), seed)
+        """Take all rows, and the order of those that are used by their content."""
+        self.n_rows, self.n_used = len(block.heads), len(order)
+        self.n_entries = int(block.heads["several"][order].sum(dtype=np.int64))
+        self._block, self._order, self._seed = block, order, seed
 
     def visits(self, epoch: int) -> Iterator[Visit]:
-        """Yield the rows of each block."""
-        rows, firsts, ends = self._dealt.rows, self._dealt.firsts, self._dealt.ends
-        for i in blocks_at_random(len(ends), self._seed, epoch):
-            order = rows[firsts[i] : ends[i]].copy()
-            descent.shuffle(order, seed_of(self._seed, epoch, i))
-            yield Visit(0, self._block, order)
-
-    def numbers(self) -> Integers:
-        """Return the number of the row at each place."""
-        return np.arange(self.n_places)
+        """Yield the one block."""
+        yield Visit(self._block, shuffled(self._order, self._seed, epoch))
 
 
-def words_of(several: Numbers, n_dense: int) -> Numbers:
-    """Return how many words of 4 bytes rows with so many features take."""
-    return several + np.uint32(descent.HEAD.itemsize // 4 + n_dense)
-
-
-def blocks_at_random(n_blocks: int, seed: int, epoch: int) -> list[int]:
-    """Return the numbers of blocks in the order of an epoch."""
-    blocks = np.arange(n_blocks, dtype=np.uint32)
-    descent.shuffle(blocks, seed_of(seed, epoch, OF_BLOCKS))
-    return [int(i) for i in blocks]
-
-
-def seed_of(seed: int, epoch: int, block: int) -> np.uint64:
-    """Return the seed of the order of a block in an epoch."""
-    return np.uint64((seed << 20) + epoch + block * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
+def shuffled(order: Numbers, seed: int, epoch: int) -> Numbers:
+    """Return rows in the order of an epoch."""
+    order = order.copy()
+    descent.shuffle(order, np.uint64((seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
+    return order
 
 
 def by_content(

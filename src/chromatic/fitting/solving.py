@@ -85,12 +85,17 @@ class Four:
 
     def visit(self, visit: Visit) -> None:
         """Go over the rows of a block."""
-        first, block, order = visit
-        duals = self.duals[LANES * first : LANES * (first + len(block.heads))]
+        block, order, numbers = visit
+        duals, of_rows = self.duals, self.duals.reshape(-1, LANES)
+        if numbers is not None:
+            duals = aligned(len(numbers))
+            np.take(of_rows, numbers, axis=0, out=duals.reshape(-1, LANES))
         fixed = self._strengths, self._offsets
         problem = order, self._live, self._tells, fixed, self._spare, not self._begun
         descend = descent.descend if self._binary else descent.descend_squares
         descend(tuple(block), problem, (duals, self.weights, self.of_dense), self.sums)
+        if numbers is not None:
+            of_rows[numbers] = duals.reshape(-1, LANES)
 
     def end(self) -> None:
         """End an epoch."""
@@ -116,7 +121,7 @@ class Together:
         n_features, n_dense = sizes
         self._packed, self._lanes, self._threads, self._epoch = packed, lanes, threads, 0
         each = np.array_split(np.arange(len(lanes)), -(-len(lanes) // LANES))
-        sizes_of_four = packed.n_places, n_features, n_dense
+        sizes_of_four = packed.n_rows, n_features, n_dense
         self._fours = [Four([lanes[i] for i in few], sizes_of_four, binary=binary) for few in each]
         self.n = len(lanes)
         self._places = [(four, i) for four in self._fours for i in range(four.n)]

@@ -16,7 +16,7 @@ from chromatic._threads import ordered_map, thread_count
 from chromatic.coloring import Coloring, Request, color, represent
 from chromatic.data.batch import Batch, LeftOut, have_labels, over_rows
 from chromatic.data.dense import chosen_for
-from chromatic.data.limit import FOR_KERNELS, MemoryLimit, limited
+from chromatic.data.limit import MemoryLimit, limited
 from chromatic.data.reader import Dataset, Reader
 from chromatic.data.rows import Rows
 from chromatic.data.schema import Schema
@@ -232,9 +232,7 @@ class LocalSource(Source):
     ) -> Weighing:
         """Return what the weights of features are found from."""
         assert self.folds is not None
-        rows = self.rows
-        if isinstance(rows, StoredRows):
-            rows = to_weigh(rows, extent, in_memory=settings.keep is not None)
+        rows = to_weigh(self.rows, extent, in_memory=settings.keep is not None)
         return Weighing(
             rows,
             Dense.of(rows, self._weights, self.threads),
@@ -348,12 +346,12 @@ class DiskSource(LocalSource):
             limit,
             **limits_of(settings),
             distinct_values=settings.values == "distinct",
-            later=lambda n_features: _bytes_for_labels(settings, n_features),
+            later=lambda n: _bytes_for_labels(settings, Extent(n, number_of_folds(settings), n, 0)),
         )
 
     @property
     def data(self) -> Dataset | StoredDataset:
-        """The coded rows: labels are among them, so that they are read as soon as one asks for anything."""
+        """The coded rows, with labels: they are read as soon as one asks for anything."""
         if self._data is None:
             self._data = self._read_stored()
             self._told = self._told.or_of_data(self._data.weights, self._data.groups)
@@ -371,19 +369,16 @@ class DiskSource(LocalSource):
     def coded(self, settings: Settings) -> Iterator[None]:
         """Refuse now, before rows are colored, what will not fit when weights are looked for."""
         if self._labels is not None and settings.linear != 0 and settings.collisions == "sum":
-            rows, extent = self.rows, self._extent(number_of_folds(settings))
-            assert isinstance(rows, StoredRows)
-            labels = len(self._labels.each) * _bytes_for_labels(settings, rows.n_features)
-            beside = labels + 8 * rows.n_features + 4 * rows.n_rows + FOR_KERNELS
-            check_weighing(rows, extent, in_memory=settings.keep is not None, beside=beside)
+            extent = self._extent(number_of_folds(settings))
+            labels = len(self._labels.each) * _bytes_for_labels(settings, extent)
+            check_weighing(self.rows, extent, labels, in_memory=settings.keep is not None)
         with super().coded(settings):
             yield
 
 
-def _bytes_for_labels(settings: Settings, n_features: int) -> int:
-    """The most memory that counting labels takes, before it is known which features are in one row only."""
+def _bytes_for_labels(settings: Settings, extent: Extent) -> int:
+    """The most memory that counting labels takes."""
     statistic = encoding_class(settings.encoding).statistic
-    extent = Extent(n_features, number_of_folds(settings), n_features, 0)
     return 0 if statistic is None else int(statistic.bytes_needed(extent))
 
 

@@ -1,6 +1,7 @@
-"""Rows that memory does not hold, as the descent for weights reads them: in blocks of a file.
+"""Rows that memory does not hold, as the descent for weights reads them: from a file, in the same orders.
 
-Each block is written once. While the descent goes over one, the next is read.
+An epoch's order is cut into chunks that memory holds. The rows of a chunk are anywhere in the file: a pass
+over it gathers them, while the descent goes over the chunk before.
 """
 
 from __future__ import annotations
@@ -16,21 +17,11 @@ from chromatic.data.blocks import Blocks
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredRows
 from chromatic.fitting import descent
-from chromatic.fitting.packed import (
-    WORDS,
-    Block,
-    Dealt,
-    Integers,
-    Numbers,
-    Visit,
-    blocks_at_random,
-    seed_of,
-    words_of,
-)
+from chromatic.fitting.packed import Block, Numbers, Visit, shuffled
 
 Floats = npt.NDArray[np.float64]
 
-NOWHERE = 0xFFFFFFFF  # the place of a row that plays no part
+LEAST = 1 << 24  # bytes of a chunk
 
 
 class Packing(NamedTuple):
@@ -38,97 +29,68 @@ class Packing(NamedTuple):
 
     block: Callable[[int, Rows], Block]  # of some rows, with the number of the first
     column: Callable[[Block], Floats]  # what tells their dense columns apart
-    order: Callable[[Floats], Numbers]  # of the rows that play a part
+    order: Callable[[Floats], Numbers]  # of the rows that are used, by their content
     seed: int
 
 
 class OnDisk:
-    """Rows in the blocks of a file, each in the order of its content."""
+    """Rows in a file, in the order in which they came."""
 
-    def __init__(self, blocks: Blocks, firsts: Integers, seed: int) -> None:
-        self._blocks, self._firsts, self._seed = blocks, firsts, seed
-        self.n_rows = self.n_places = blocks.total("rows")
-        self.n_entries = blocks.total("entries")
+    def __init__(self, rows: StoredRows, packing: Packing) -> None:
+        """Write the rows to a file of their own, as kernels take them."""
+        self.n_rows, self._seed, self._limit = rows.n_rows, packing.seed, rows.memory
+        self._blocks, self._n_dense = Blocks(rows.memory.scratch / "weights"), rows.n_dense
+        self._several = np.empty(rows.n_rows, np.uint32)
+        columns = np.zeros(rows.n_rows if rows.n_dense else 0)
+        for start, piece in rows.pieces():
+            here, block = slice(start, start + piece.n_rows), packing.block(start, piece)
+            block = block.taken(np.arange(piece.n_rows, dtype=np.uint32))
+            self._several[here] = block.heads["several"]
+            if rows.n_dense:
+                columns[here] = packing.column(block)
+            self._blocks.append(block._asdict(), rows=piece.n_rows)
+        self._order = packing.order(columns)
+        self.n_used, self.n_entries = len(self._order), int(self._several[self._order].sum(dtype=np.int64))
 
     def visits(self, epoch: int) -> Iterator[Visit]:
-        """Yield the rows of each block; there are no more than two in memory."""
+        """Yield chunks of the rows; there are no more than two in memory.
 
-        def visit(i: int) -> Visit:
+        Where they are cut changes nothing: kernels add up their sums after so many rows.
+        """
+        order, places = shuffled(self._order, self._seed, epoch), np.empty(self.n_rows, np.uint32)
+        places[:] = self.n_rows  # where a row is not used
+        places[order] = np.arange(len(order), dtype=np.uint32)
+        each = descent.HEAD.itemsize + 4 * self._n_dense + 4 * self.n_entries // max(self.n_used, 1)
+        fits = max(self._limit.left() // 4, LEAST) // each
+        step = max(1, fits // descent.FLUSH) * descent.FLUSH
+
+        def gathered(start: int) -> Visit:
+            numbers = order[start : start + step]
+            block = self._gather(places, start, self._several[numbers])
+            return Visit(block, np.arange(len(numbers), dtype=np.uint32), numbers)
+
+        return one_ahead(gathered, range(0, max(len(order), 1), step))
+
+    def _gather(self, places: Numbers, first: int, several: Numbers) -> Block:
+        """Return the rows whose places begin with the first, in the order of these."""
+        starts = np.concatenate(([0], np.cumsum(several, dtype=np.int64)))
+        heads = np.empty(len(several), descent.HEAD)
+        codes, dense = np.empty(starts[-1], np.uint32), np.empty((len(several), self._n_dense), np.float32)
+        start = 0
+        for i in range(len(self._blocks)):
             arrays = self._blocks.read(i)
-            block = Block(arrays["heads"].view(descent.HEAD), arrays["codes"], arrays["dense"])
-            order = np.arange(len(block.heads), dtype=np.uint32)
-            descent.shuffle(order, seed_of(self._seed, epoch, i))
-            return Visit(int(self._firsts[i]), block, order)
-
-        return one_ahead(visit, blocks_at_random(len(self._blocks), self._seed, epoch))
-
-    def numbers(self) -> Integers:
-        """Return the number of the row at each place."""
-        numbers = np.empty(self.n_places, np.int64)
-        for i, first in enumerate(self._firsts.tolist()):
-            heads = self._blocks.read(i, only="heads")["heads"].view(descent.HEAD)
-            numbers[first : first + len(heads)] = heads["number"]
-        return numbers
+            read = Block(arrays["heads"].view(descent.HEAD), arrays["codes"], arrays["dense"])
+            at = places[start : start + len(read.heads)]
+            some = np.flatnonzero((at >= first) & (at < first + len(several))).astype(np.uint32)
+            to = at[some].astype(np.int64) - first
+            descent.copy_codes((read.heads, read.codes), some, starts[to], codes)
+            heads[to], dense[to] = read.heads[some], read.dense[some]
+            start += len(read.heads)
+        heads["start"] = starts[:-1]
+        return Block(heads, codes, dense)
 
 
-def bytes_of_blocks(rows: StoredRows) -> int:
-    """Return the memory for two blocks, and for a piece of the rows that they are made from."""
-    largest = WORDS + descent.HEAD.itemsize // 4 + rows.largest_nnz + rows.n_dense
-    return 2 * 4 * largest + 4 * max(rows.blocks.sizes(), default=0)
-
-
-def on_disk(rows: StoredRows, packing: Packing) -> OnDisk:
-    """Deal rows into blocks, and write these to a file."""
-    several, columns = np.empty(rows.n_rows, np.uint32), np.zeros(rows.n_rows if rows.n_dense else 0)
-    for start, piece in rows.pieces():
-        here, block = slice(start, start + piece.n_rows), packing.block(start, piece)
-        several[here] = block.heads["several"]
-        if rows.n_dense:
-            columns[here] = packing.column(block)
-    words = words_of(several, rows.n_dense)
-    dealt = Dealt.of(packing.order(columns), words, packing.seed)
-    del columns
-    blocks = Blocks(rows.memory.scratch / "weights")
-    places = np.full(rows.n_rows, NOWHERE, np.uint32)
-    places[dealt.rows] = np.arange(len(dealt.rows), dtype=np.uint32)
-    first, firsts, ends = 0, dealt.firsts, dealt.ends
-    sizes = [4 * int(words[dealt.rows[a:b]].sum(dtype=np.int64)) for a, b in zip(firsts, ends, strict=True)]
-    del words
-    while first < len(ends):
-        # As many blocks in one pass over the rows as half of what is left of memory holds.
-        fits = np.cumsum(sizes[first:]) <= rows.memory.left() // 2
-        last = first + max(1, int(fits.sum()))
-        span = slice(int(firsts[first]), int(ends[last - 1]))
-        gathered = _gather(rows, packing, (places, span), several[dealt.rows[span]])
-        for i in range(first, last):
-            here = slice(int(firsts[i]) - span.start, int(ends[i]) - span.start)
-            _append(blocks, gathered, here)
-        first = last
-    return OnDisk(blocks, firsts, packing.seed)
-
-
-def _gather(rows: StoredRows, packing: Packing, where: tuple[Numbers, slice], several: Numbers) -> Block:
-    """Return the rows whose places are in a span, in the order of these."""
-    places, span = where
-    starts = np.concatenate(([0], np.cumsum(several, dtype=np.int64)))
-    heads = np.empty(len(several), descent.HEAD)
-    codes, dense = np.empty(starts[-1], np.uint32), np.empty((len(several), rows.n_dense), np.float32)
-    for start, piece in rows.pieces():
-        at = places[start : start + piece.n_rows]
-        some = np.flatnonzero((at >= span.start) & (at < span.stop)).astype(np.uint32)
-        block, to = packing.block(start, piece), at[some].astype(np.int64) - span.start
-        descent.copy_codes((block.heads, block.codes), some, starts[to], codes)
-        heads[to], dense[to] = block.heads[some], block.dense[some]
-    heads["start"] = starts[:-1]
-    return Block(heads, codes, dense)
-
-
-def _append(blocks: Blocks, gathered: Block, here: slice) -> None:
-    """Write some of the rows that were gathered as a block."""
-    heads = gathered.heads[here].copy()
-    start = int(heads["start"][0]) if len(heads) else 0
-    heads["start"] -= start
-    entries = int(heads["several"].sum(dtype=np.int64))
-    codes = gathered.codes[start : start + entries]
-    arrays = {"heads": heads, "codes": codes, "dense": gathered.dense[here]}
-    blocks.append(arrays, rows=len(heads), entries=entries)
+def bytes_of_chunks(rows: StoredRows) -> int:
+    """Return the memory for two chunks with their dual variables, and for a piece of the rows."""
+    long = descent.FLUSH * (rows.largest_nnz if rows.largest_nnz > 64 * rows.average_nnz else 0)
+    return 3 * LEAST + 4 * long + 4 * max(rows.blocks.sizes(), default=0)

@@ -19,7 +19,7 @@ from chromatic.encoding.linear import chances
 from chromatic.fitting import descent
 from chromatic.fitting.packed import Block, InMemory, Numbers, Packed, by_content
 from chromatic.fitting.solving import Level
-from chromatic.fitting.stored import Packing, on_disk
+from chromatic.fitting.stored import OnDisk, Packing
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -105,7 +105,7 @@ class Weighing:
     def packed(self) -> Packed:
         """The rows as kernels take them, with dense columns as the model sees them."""
         if isinstance(self.rows, StoredRows):
-            return on_disk(self.rows, Packing(self.block, told_apart, self._order, self.seed))
+            return OnDisk(self.rows, Packing(self.block, told_apart, self._order, self.seed))
         block = self.block(0, self.rows)
         return InMemory(block, self._order(told_apart(block)), self.seed)
 
@@ -146,8 +146,7 @@ class Weighing:
         weights[: self.n_several] = self.scale[1] * level.found[-1].weights
         if self.n_several == self.rows.n_features:
             return weights
-        moves = np.zeros(self.rows.n_rows)
-        moves[self.packed.numbers()] = level.duals
+        moves = level.duals.astype(np.float64)
         if self.binary:
             moves = level.strength * chances(moves)
             np.negative(moves, out=moves, where=self.labels != 1)

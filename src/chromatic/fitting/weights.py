@@ -24,12 +24,13 @@ import numpy.typing as npt
 
 from chromatic._lanes import LANES
 from chromatic.coloring import Size
+from chromatic.data.limit import FOR_KERNELS
 from chromatic.data.rows import Rows
 from chromatic.data.stored import StoredRows
 from chromatic.encoding.statistics import Extent
 from chromatic.fitting.packed import Block, InMemory
 from chromatic.fitting.solving import Lane, Level, Together
-from chromatic.fitting.stored import bytes_of_blocks
+from chromatic.fitting.stored import bytes_of_chunks
 from chromatic.fitting.weighing import NO_FOLD, Weighing
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of
 UNSETTLED = 0.1  # of what the labels differ from their mean, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
 MOST_ENTRIES = 1 << 22  # of these rows
+WEIGHING = "finding the weights of linear columns (--linear 0 does without)"
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,9 @@ def bytes_to_weigh(size: Size, n_folds: int) -> int:
 
 
 def bytes_from_disk(rows: StoredRows, extent: Extent) -> int:
-    """Return the memory where blocks of the rows are read one after the other.
+    """Return the memory where the rows are read some at a time.
 
-    What is held of each row is its dual variables or, before there are any, what orders it.
+    What is held of each row is its dual variables and its place or, before, what orders it.
     """
     models, several, n_rows = LANES * -(-(extent.n_folds + 1) // LANES), extent.n_several, rows.n_rows
     n_sample = min(n_rows, MOST_TO_CHOOSE)
@@ -84,22 +86,32 @@ def bytes_from_disk(rows: StoredRows, extent: Extent) -> int:
     choosing = sample + 4 * len(STRENGTHS) * (several + n_sample)
     ordering = (64 if rows.n_dense else 40) * n_rows
     solving = (4 * models + 8) * n_rows + (4 * models + 8 * (extent.n_folds + 2)) * several
-    return 8 * n_rows + 4 * extent.n_features + bytes_of_blocks(rows) + max(choosing, ordering, solving)
+    weighing = 16 * n_rows + bytes_of_chunks(rows) + max(choosing, solving)
+    return 8 * n_rows + 4 * extent.n_features + max(ordering, weighing)
 
 
-def check_weighing(rows: StoredRows, extent: Extent, *, in_memory: bool, beside: int = 0) -> None:
-    """Refuse to look for weights where memory has no room, beside so many bytes that others will need."""
-    whole = bytes_to_weigh(Size.of(rows), extent.n_folds)
-    needed = whole if in_memory else min(whole, bytes_from_disk(rows, extent))
-    rows.memory.check(needed + beside, "finding the weights of linear columns (--linear 0 does without)")
+def check_weighing(rows: Rows | StoredRows, extent: Extent, for_labels: int, *, in_memory: bool) -> None:
+    """Refuse rows before they are colored if there will be no memory to weigh them, beside their labels."""
+    if isinstance(rows, Rows):
+        return
+    others = for_labels + 8 * rows.n_features + 4 * rows.n_rows + FOR_KERNELS
+    rows.memory.check(_least(rows, extent, in_memory=in_memory) + others, WEIGHING)
 
 
-def to_weigh(rows: StoredRows, extent: Extent, *, in_memory: bool) -> Rows | StoredRows:
-    """Return the rows in memory where this has room for them, else as they are."""
-    check_weighing(rows, extent, in_memory=in_memory)
+def to_weigh(rows: Rows | StoredRows, extent: Extent, *, in_memory: bool) -> Rows | StoredRows:
+    """Return the rows in memory where it has room for them, else as they are."""
+    if isinstance(rows, Rows):
+        return rows
+    rows.memory.check(_least(rows, extent, in_memory=in_memory), WEIGHING)
     fits = bytes_to_weigh(Size.of(rows), extent.n_folds) <= rows.memory.left()
     log.info("weights: found from rows %s", "in memory" if fits else "on disk")
     return rows.load() if fits else rows
+
+
+def _least(rows: StoredRows, extent: Extent, *, in_memory: bool) -> int:
+    """Return the memory without which weights cannot be found."""
+    whole = bytes_to_weigh(Size.of(rows), extent.n_folds)
+    return whole if in_memory else min(whole, bytes_from_disk(rows, extent))
 
 
 def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
@@ -221,10 +233,10 @@ def _expected(last: Any, now: Any) -> Any:
 
 def _sample(task: Weighing) -> Block:
     """Return rows to choose the penalty by, as many as are worth the time; fold 1 is held out."""
-    n_rows, n_entries = task.packed.n_rows, task.packed.n_entries
+    n_rows, n_entries = task.packed.n_used, task.packed.n_entries
     share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
     parts, lacking = [], int(n_rows * share)
-    for _, block, order in task.packed.visits(0):
+    for block, order, _ in task.packed.visits(0):
         parts.append(block.taken(order[:lacking]))
         lacking -= len(parts[-1].heads)
         if not lacking:
