@@ -90,16 +90,14 @@ def test_a_limit_that_is_too_small_is_said(rows):
 
 def test_weights_that_will_not_fit_are_refused_before_rows_are_colored(rows):
     _, small = encode(rows, "small", train="test.svm")
-    limit = ["--memory", f"{(small + LITTLE) >> 20}M", "--cache", "cache"]
-    done, _ = encode(rows, "none", "--linear", "16", *limit)
+    asked = ["--cache", "cache", "--linear", "16"]
+    done, _ = encode(rows, "none", *asked, "--memory", f"{(small + LITTLE) >> 20}M")
     assert done.returncode == 2 and "colors:" not in done.stderr
-    last = done.stderr.splitlines()[-1]
-    advised = re.search(
-        r"\(--linear 0 does without\) needs .* expected more --memory, such as (\d+)M", last
-    )
-    expected, _ = encode(rows, "expected", "--linear", "16")
-    done, peak = encode(rows, "advised", "--linear", "16", "--memory", f"{advised[1]}M", "--cache", "cache")
-    assert done.returncode == 0 and peak <= int(advised[1]) << 20, done.stderr
+    told = r"\(--linear 0 does without\) needs .*; expected more --memory, such as (\d+)M"
+    advised = int(re.search(told, done.stderr.splitlines()[-1])[1])
+    encode(rows, "expected", "--linear", "16")
+    done, peak = encode(rows, "advised", *asked, "--memory", f"{advised}M")
+    assert done.returncode == 0 and peak <= advised << 20, done.stderr
     for name in ("model.chroma", "train.svm", "test.svm"):
         assert (rows / "advised" / name).read_bytes() == (rows / "expected" / name).read_bytes(), name
 
