@@ -62,6 +62,25 @@ def ordered_map(
         crew.stop()
 
 
+def one_ahead(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """`map` whose next result is made on a thread while the last one is used.
+
+    >>> list(one_ahead(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    flying: deque[_Slot] = deque()
+    crew = _Crew(function, 1)
+    try:
+        for item in items:
+            flying.append(crew.take_on(item))
+            if len(flying) > 1:
+                yield crew.result_of(flying.popleft())
+        while flying:
+            yield crew.result_of(flying.popleft())
+    finally:
+        crew.stop()
+
+
 class _Slot:
     """An item, and what became of it; the lock is free as soon as that is known."""
 

@@ -27,7 +27,7 @@ def rows(tmp_path_factory):
     return folder
 
 
-BINS = ("--linear", "0")  # linear columns need all rows at once
+BINS = ("--linear", "0")  # so that coloring is what needs most
 
 
 def encode(folder, to, *args, train="train.svm"):
@@ -86,6 +86,20 @@ def test_a_limit_that_is_too_small_is_said(rows):
     assert done.returncode == 2
     assert "expected more --memory" in done.stderr
     assert not (rows / "none" / "model.chroma").exists()
+
+
+def test_weights_that_will_not_fit_are_refused_before_rows_are_colored(rows):
+    _, small = encode(rows, "small", train="test.svm")
+    asked = ["--cache", "cache", "--linear", "16"]
+    done, _ = encode(rows, "none", *asked, "--memory", f"{(small + LITTLE) >> 20}M")
+    assert done.returncode == 2 and "colors:" not in done.stderr
+    told = r"\(--linear 0 does without\) needs .*; expected more --memory, such as (\d+)M"
+    advised = int(re.search(told, done.stderr.splitlines()[-1])[1])
+    encode(rows, "expected", "--linear", "16")
+    done, peak = encode(rows, "advised", *asked, "--memory", f"{advised}M")
+    assert done.returncode == 0 and peak <= advised << 20, done.stderr
+    for name in ("model.chroma", "train.svm", "test.svm"):
+        assert (rows / "advised" / name).read_bytes() == (rows / "expected" / name).read_bytes(), name
 
 
 def test_a_graph_of_frequent_pairs_is_built_within_the_limit(rows):

@@ -20,7 +20,8 @@ from chromatic.errors import InputError
 from chromatic.fitting import weights as solver
 from chromatic.fitting.folds import consecutive_folds, folds_of_groups, row_sums
 from chromatic.fitting.labels import checked_weights
-from chromatic.fitting.weights import Dense, Weighing, weigh
+from chromatic.fitting.weighing import Dense, Weighing
+from chromatic.fitting.weights import weigh
 from chromatic.parameters import Settings
 
 ENCODINGS = ["submodular", "target"]

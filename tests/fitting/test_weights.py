@@ -15,8 +15,9 @@ from chromatic.data.hashing import mix_integers
 from chromatic.fitting import descent
 from chromatic.fitting import weights as solver
 from chromatic.fitting.folds import row_sums
-from chromatic.fitting.solving import Found, Four, Lane
-from chromatic.fitting.weights import Dense, Level, Weighing, weigh
+from chromatic.fitting.solving import Found, Four, Lane, Level
+from chromatic.fitting.weighing import Dense, Weighing
+from chromatic.fitting.weights import weigh
 
 
 def weighing(lists, labels, *, dense=0, fold=None, binary=True):

@@ -95,12 +95,28 @@ class StoredRows:
             yield start, rows if self.ranks is None else rows.recoded(self.ranks)
             start = stop
 
+    def dense_columns(self) -> Iterator[npt.NDArray[np.floating]]:
+        """The dense columns, one after the other; a pass over the file reads as many as memory holds."""
+        step = max(1, self.memory.left() // 4 // max(8 * self.n_rows, 1))
+        for first in range(0, self.n_dense, step):
+            some, start = slice(first, min(first + step, self.n_dense)), 0
+            columns = np.empty((some.stop - first, self.n_rows), self._dense_type)
+            for i in range(len(self.blocks)):
+                dense = self.blocks.read(i, only="dense")["dense"]
+                columns[:, start : start + len(dense)] = dense[:, some].T
+                start += len(dense)
+            yield from columns
+
+    @property
+    def _dense_type(self) -> type[np.floating]:
+        wide = any(block["arrays"]["dense"][0] == "<f8" for block in self.blocks.index)
+        return np.float64 if wide else np.float32
+
     def load(self) -> Rows:
         """All of them in memory."""
         lengths = np.empty(self.n_rows, np.uint32)
         codes = np.empty(self.n_entries, np.uint32)
-        wide = any(block["arrays"]["dense"][0] == "<f8" for block in self.blocks.index)
-        dense = np.empty((self.n_rows, self.n_dense), np.float64 if wide else np.float32)
+        dense = np.empty((self.n_rows, self.n_dense), self._dense_type)
         at = 0
         for start, piece in self.pieces():
             here = slice(start, start + piece.n_rows)

@@ -46,6 +46,17 @@ def shuffle(order, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def copy_codes(block, rows, starts, out):  # type: ignore[no-untyped-def]
+    """Copy the features of some rows that may be in several, those of each to where it starts."""
+    heads, codes = block
+    for i in range(len(rows)):
+        row = np.int64(rows[i])
+        start, to = heads[row]["start"], starts[i]
+        for j in range(np.int64(heads[row]["several"])):
+            out[to + j] = codes[start + j]
+
+
+@kernel
 def place(rows, n_several, heads):  # type: ignore[no-untyped-def]
     """Write down where each row begins, and where its features that are in no other; codes ascend."""
     indptr, codes = rows

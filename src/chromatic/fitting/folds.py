@@ -61,14 +61,7 @@ def folds_of_rows(
         return Folds(folds_of_groups(groups, rows.n_rows, settings), settings)
     if settings.leakage == "crossfit" and settings.folds == "consecutive":
         return Folds(consecutive_folds(rows.n_rows), settings)
-    sums = np.empty(rows.n_rows, np.uint64)
-
-    def add(piece: tuple[int, Rows]) -> None:
-        start, some = piece
-        sums[start : start + some.n_rows] = row_sums(some, keys)
-
-    for _ in ordered_map(add, rows.pieces(), threads):
-        pass
+    sums = sums_of_rows(rows, keys, threads)
     return Folds(folds_of_hashes(row_hashes(sums, settings.seed, threads), settings), settings)
 
 
@@ -154,6 +147,19 @@ def row_sums(rows: Rows, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]
     """What tells rows apart: the sum of their features' mixed hashes, whatever their order."""
     sums = np.empty(rows.n_rows, np.uint64)
     _sum_keys(rows.indptr, rows.codes, keys, sums)
+    return sums
+
+
+def sums_of_rows(rows: Rows | StoredRows, keys: npt.NDArray[np.uint64], threads: int = 1) -> Any:
+    """The sums of rows in memory or in a file, some at a time."""
+    sums = np.empty(rows.n_rows, np.uint64)
+
+    def add(piece: tuple[int, Rows]) -> None:
+        start, some = piece
+        sums[start : start + some.n_rows] = row_sums(some, keys)
+
+    for _ in ordered_map(add, rows.pieces(), threads):
+        pass
     return sums
 
 

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from chromatic.data.rows import Rows
 from chromatic.encoding.linear import chances
-from chromatic.fitting.weights import Dense
+from chromatic.fitting.weighing import Dense
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -17,9 +17,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from chromatic.data.rows import Rows
 from chromatic.encoding.linear import Linear, chances
 from chromatic.fitting import descent
-from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Floats, Weighing, Weights
+from chromatic.fitting.weighing import Floats, Weighing
+from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Weights
 
 
 class Certainty(NamedTuple):
@@ -50,7 +52,8 @@ def with_certainty(weights: Weights, task: Weighing) -> Weights:
 
 
 def certainty_of(task: Weighing, linear: Linear) -> Certainty:
-    """Return how sure rows make the weights that were found."""
+    """Return how sure rows, which are in memory, make the weights that were found."""
+    assert isinstance(task.rows, Rows)
     slopes = np.where(task.fold >= 0, _slopes(linear.margins(task.rows), binary=task.binary), 0.0)
     if task.importance is not None:
         slopes *= task.importance
@@ -84,6 +87,7 @@ def go_on(task: Weighing, linear: Linear, certainty: Certainty, residual: float)
     penalty, factors = 1.0 / linear.strength, np.append(task.dense.factors, 1.0)
     room = 1.0 / (penalty + certainty.of_features.astype(np.float64))
     room_of_dense = 1.0 / (penalty + certainty.of_dense * factors**2)
+    assert isinstance(task.rows, Rows)
     margins, n_dense, used = linear.margins(task.rows), len(task.dense.centers), task.fold >= 0
     solution = np.zeros(task.rows.n_rows), np.zeros(task.rows.n_features), np.zeros(n_dense + 1)
     _, moves, of_dense = solution

@@ -1,21 +1,27 @@
-"""Rows as the descent for weights reads them: blocks of heads, codes and dense columns, in random orders.
+"""Rows as the descent for weights reads them: heads, codes and dense columns, in random orders.
 
-The content of rows decides their order, not their numbers.
+The content of rows decides their order, not their numbers, and not whether they are in memory or in a file
+(`fitting.stored`). An epoch goes over all of them in one random order: where it went over one block of them
+and then over another, however random these are, weights that hardly settled were worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from chromatic._threads import ordered_map
 from chromatic.fitting import descent
 
-Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]
+Sums = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+PART_BITS = 5  # rows are ordered in parts by the top bits of their sums
 
 
 class Block(NamedTuple):
@@ -25,77 +31,86 @@ class Block(NamedTuple):
     codes: npt.NDArray[np.uint32]
     dense: npt.NDArray[np.float32]
 
-    def taken(self, rows: Integers | Numbers) -> Block:
+    def taken(self, rows: Numbers) -> Block:
         """Return some of the rows, with the features that may be in several rows alone."""
         heads = self.heads[rows]
         lengths = heads["several"].astype(np.int64)
         starts = np.cumsum(lengths) - lengths
-        entries = np.repeat(heads["start"] - starts, lengths) + np.arange(lengths.sum())
+        codes = np.empty(int(lengths.sum()), np.uint32)
+        descent.copy_codes((self.heads, self.codes), rows, starts, codes)
         heads["start"] = starts
-        return Block(heads, self.codes[entries], self.dense[rows])
+        return Block(heads, codes, self.dense[rows])
+
+    @classmethod
+    def joined(cls, blocks: Sequence[Block]) -> Block:
+        """Return the rows of several blocks."""
+        heads, codes, dense = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+        lengths = [len(block.codes) for block in blocks]
+        befores = np.cumsum([0, *lengths[:-1]])
+        heads["start"] += np.repeat(befores, [len(block.heads) for block in blocks])
+        return cls(heads, codes, dense)
 
 
 class Visit(NamedTuple):
     """Rows to be visited one after the other."""
 
-    first: int  # the place of the block's first row among those of all blocks
     block: Block
     order: Numbers
+    numbers: Numbers | None = None  # of the block's rows; None: they are all rows, as they are numbered
 
 
 class Packed(Protocol):
-    """All rows that are used, in blocks."""
+    """All rows, of which some may not be used."""
 
-    n_rows: int
+    n_rows: int  # all of them
+    n_used: int
+    n_entries: int  # of those that are used and of features that may be in several rows
 
     def visits(self, epoch: int) -> Iterator[Visit]:
-        """Yield all rows in a random order, a new one for each epoch."""
-
-    def some(self) -> tuple[Block, Numbers]:
-        """Return rows at random, and a random order of them."""
-
-    def numbers(self) -> Integers:
-        """Return the number of the row at each place."""
+        """Yield the rows that are used in a random order, a new one for each epoch."""
 
 
 class InMemory:
     """All rows in one block."""
 
-    def __init__(self, block: Block, order: Integers, seed: int) -> None:
-        self.n_rows, self._block, self._seed = len(block.heads), block, seed
-        self._order = order.astype(np.uint32)
+    def __init__(self, block: Block, order: Numbers, seed: int) -> None:
+        """Take all rows, and the order of those that are used by their content."""
+        self.n_rows, self.n_used = len(block.heads), len(order)
+        self.n_entries = int(block.heads["several"][order].sum(dtype=np.int64))
+        self._block, self._order, self._seed = block, order, seed
 
     def visits(self, epoch: int) -> Iterator[Visit]:
         """Yield the one block."""
-        order = self._order.copy()
-        descent.shuffle(order, seed_of(self._seed, epoch))
-        yield Visit(0, self._block, order)
-
-    def some(self) -> tuple[Block, Numbers]:
-        """Return all rows."""
-        _, block, order = next(self.visits(0))
-        return block, order
-
-    def numbers(self) -> Integers:
-        """Return the number of the row at each place."""
-        return np.arange(self.n_rows)
+        yield Visit(self._block, shuffled(self._order, self._seed, epoch))
 
 
-def seed_of(seed: int, epoch: int) -> np.uint64:
-    """Return the seed of the order of an epoch."""
-    return np.uint64((seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF)
+def shuffled(order: Numbers, seed: int, epoch: int) -> Numbers:
+    """Return rows in the order of an epoch."""
+    order = order.copy()
+    descent.shuffle(order, np.uint64((seed << 20) + epoch & 0xFFFFFFFFFFFFFFFF))
+    return order
 
 
-def by_content(keys: tuple[npt.NDArray[np.generic], ...], sums: npt.NDArray[np.uint64]) -> Integers:
+def by_content(
+    keys: Sequence[npt.NDArray[np.generic]], sums: Sums, used: Flags, threads: int = 1
+) -> Numbers:
     """Return the order of rows by their sums; equal ones by the first of some keys, then by the next.
 
-    >>> by_content((np.array([2, 0, 1]),), np.array([5, 9, 5], np.uint64)).tolist()
+    Only rows that are used are in it.
+
+    >>> by_content([np.array([2, 0, 1, 3])], np.array([5, 9, 5, 1], np.uint64), np.arange(4) < 3).tolist()
     [2, 0, 1]
     """
-    order = np.argsort(sums)
-    ordered = sums[order]
-    same = ordered[1:] == ordered[:-1]
-    tied = np.append(same, False) | np.append(False, same)
-    among = order[tied]  # the sum of each tells its place among the ties
-    order[tied] = among[np.lexsort((among, *(key[among] for key in reversed(keys)), sums[among]))]
-    return order
+    parts = (sums >> np.uint64(64 - PART_BITS)).astype(np.uint8)
+
+    def order_of(part: int) -> Numbers:
+        order = np.flatnonzero((parts == part) & used)
+        order = order[np.argsort(sums[order])]
+        ordered = sums[order]
+        same = ordered[1:] == ordered[:-1]
+        tied = np.append(same, False) | np.append(False, same) if len(order) else same
+        among = order[tied]  # the sum of each tells its place among the ties
+        order[tied] = among[np.lexsort((among, *(key[among] for key in reversed(keys)), ordered[tied]))]
+        return order.astype(np.uint32)
+
+    return np.concatenate(list(ordered_map(order_of, range(1 << PART_BITS), threads)))

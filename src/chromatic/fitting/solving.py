@@ -41,6 +41,15 @@ class Found(NamedTuple):
     of_dense: Floats  # of the dense columns as the model sees them; the last is the intercept
 
 
+class Level(NamedTuple):
+    """What the models of all folds, and that of all rows as the last, have found for a C."""
+
+    strength: float
+    loss: float  # of the rows that were held out, together
+    found: list[Found]
+    duals: Singles  # of the model of all rows
+
+
 class Four:
     """Up to four models side by side: their dual variables, and the weights that follow from these."""
 
@@ -76,12 +85,17 @@ class Four:
 
     def visit(self, visit: Visit) -> None:
         """Go over the rows of a block."""
-        first, block, order = visit
-        duals = self.duals[LANES * first : LANES * (first + len(block.heads))]
+        block, order, numbers = visit
+        duals, of_rows = self.duals, self.duals.reshape(-1, LANES)
+        if numbers is not None:
+            duals = aligned(len(numbers))
+            np.take(of_rows, numbers, axis=0, out=duals.reshape(-1, LANES))
         fixed = self._strengths, self._offsets
         problem = order, self._live, self._tells, fixed, self._spare, not self._begun
         descend = descent.descend if self._binary else descent.descend_squares
         descend(tuple(block), problem, (duals, self.weights, self.of_dense), self.sums)
+        if numbers is not None:
+            of_rows[numbers] = duals.reshape(-1, LANES)
 
     def end(self) -> None:
         """End an epoch."""
@@ -118,11 +132,14 @@ class Together:
             strength *= FIRST
         for four in self._fours:
             four.begin(strength)
-        for visit in self._packed.visits(self._epoch):
-            list(ordered_map(partial(Four.visit, visit=visit), self._fours, self._threads))
+        for _ in map(self._go_over, self._packed.visits(self._epoch)):  # which hold no block but the last
+            pass
         for four in self._fours:
             four.end()
         self._epoch += 1
+
+    def _go_over(self, visit: Visit) -> None:
+        list(ordered_map(partial(Four.visit, visit=visit), self._fours, self._threads))
 
     def stop(self, which: Flags) -> None:
         """Let some models learn no more, so that nothing of the others decides what they find."""

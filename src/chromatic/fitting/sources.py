@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chromatic._threads import ordered_map, thread_count
-from chromatic.coloring import Coloring, Request, Size, color, represent
+from chromatic.coloring import Coloring, Request, color, represent
 from chromatic.data.batch import Batch, LeftOut, have_labels, over_rows
 from chromatic.data.dense import chosen_for
 from chromatic.data.limit import MemoryLimit, limited
@@ -25,7 +25,7 @@ from chromatic.data.transpose import Transposed, transpose
 from chromatic.data.vocabulary import Vocabulary, learn, limits_of
 from chromatic.encoding.protocol import Encoding
 from chromatic.encoding.statistics import Extent, Statistic
-from chromatic.fitting.folds import Folds, folds_of_rows, number_of_folds, row_sums
+from chromatic.fitting.folds import Folds, folds_of_rows, number_of_folds, sums_of_rows
 from chromatic.fitting.labels import (
     NOTHING_TOLD,
     LabelFacts,
@@ -42,7 +42,8 @@ from chromatic.fitting.labels import (
 )
 from chromatic.fitting.onward import with_certainty
 from chromatic.fitting.source import Source, n_several
-from chromatic.fitting.weights import Dense, Weighing, Weights, bytes_to_weigh, weigh
+from chromatic.fitting.weighing import Dense, Weighing
+from chromatic.fitting.weights import Weights, check_weighing, to_weigh, weigh
 from chromatic.parameters import Settings
 from chromatic.registry import encoding_class
 
@@ -231,17 +232,13 @@ class LocalSource(Source):
     ) -> Weighing:
         """Return what the weights of features are found from."""
         assert self.folds is not None
-        rows = self.rows
-        if isinstance(rows, StoredRows):
-            what = "finding the weights of linear columns (--linear 0 does without)"
-            rows.memory.check(bytes_to_weigh(Size.of(rows), extent.n_folds), what)
-            rows = rows.load()
+        rows = to_weigh(self.rows, extent, in_memory=settings.keep is not None)
         return Weighing(
             rows,
             Dense.of(rows, self._weights, self.threads),
             self._labels_of(of_class),
             self.folds.of_rows,
-            row_sums(rows, self.data.vocabulary.hashes),
+            sums_of_rows(rows, self.data.vocabulary.hashes, self.threads),
             n_several=extent.n_several,
             binary=binary,
             seed=settings.seed,
@@ -349,12 +346,12 @@ class DiskSource(LocalSource):
             limit,
             **limits_of(settings),
             distinct_values=settings.values == "distinct",
-            later=lambda n_features: _bytes_for_labels(settings, n_features),
+            later=lambda n: _bytes_for_labels(settings, Extent(n, number_of_folds(settings), n, 0)),
         )
 
     @property
     def data(self) -> Dataset | StoredDataset:
-        """The coded rows: labels are among them, so that they are read as soon as one asks for anything."""
+        """The coded rows, with labels: they are read as soon as one asks for anything."""
         if self._data is None:
             self._data = self._read_stored()
             self._told = self._told.or_of_data(self._data.weights, self._data.groups)
@@ -368,11 +365,20 @@ class DiskSource(LocalSource):
     def read(self) -> None:
         self._data = self.data
 
+    @contextlib.contextmanager
+    def coded(self, settings: Settings) -> Iterator[None]:
+        """Refuse now, before rows are colored, what will not fit when weights are looked for."""
+        if self._labels is not None and settings.linear != 0 and settings.collisions == "sum":
+            extent = self._extent(number_of_folds(settings))
+            labels = len(self._labels.each) * _bytes_for_labels(settings, extent)
+            check_weighing(self.rows, extent, labels, in_memory=settings.keep is not None)
+        with super().coded(settings):
+            yield
 
-def _bytes_for_labels(settings: Settings, n_features: int) -> int:
-    """The most memory that counting labels takes, before it is known which features are in one row only."""
+
+def _bytes_for_labels(settings: Settings, extent: Extent) -> int:
+    """The most memory that counting labels takes."""
     statistic = encoding_class(settings.encoding).statistic
-    extent = Extent(n_features, number_of_folds(settings), n_features, 0)
     return 0 if statistic is None else int(statistic.bytes_needed(extent))
 
 

@@ -16,23 +16,22 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from chromatic._lanes import LANES
-from chromatic._threads import ordered_map
 from chromatic.coloring import Size
+from chromatic.data.limit import FOR_KERNELS
 from chromatic.data.rows import Rows
-from chromatic.encoding.linear import chances
-from chromatic.fitting import descent
-from chromatic.fitting.packed import Block, InMemory, Packed, by_content
-from chromatic.fitting.solving import Found, Lane, Singles, Together
+from chromatic.data.stored import StoredRows
+from chromatic.encoding.statistics import Extent
+from chromatic.fitting.packed import Block, InMemory
+from chromatic.fitting.solving import Lane, Level, Together
+from chromatic.fitting.stored import bytes_of_chunks
+from chromatic.fitting.weighing import NO_FOLD, Weighing
 
 if TYPE_CHECKING:
     from chromatic.fitting.onward import Certainty
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("chromatic")
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Folds = npt.NDArray[np.int32]
 Used = npt.NDArray[np.bool_]
 
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # of C, the inverse of the penalty
@@ -52,7 +49,7 @@ MOST_EPOCHS_OF_NUMBERS, TOLERANCE_OF_NUMBERS = 100, 0.005  # the tolerance is of
 UNSETTLED = 0.1  # of what the labels differ from their mean, where it is said
 MOST_TO_CHOOSE = 1 << 17  # rows that choose the penalty
 MOST_ENTRIES = 1 << 22  # of these rows
-NO_FOLD = -1
+WEIGHING = "finding the weights of linear columns (--linear 0 does without)"
 
 
 @dataclass(frozen=True)
@@ -68,142 +65,6 @@ class Weights:
     certainty: Certainty | None = None  # by all rows, where that is to be kept
 
 
-class Dense(NamedTuple):
-    """Dense columns as the model sees them: less their mean, over their standard deviation."""
-
-    centers: Floats
-    factors: Floats  # 0 for a column that never changes
-
-    @classmethod
-    def of(cls, rows: Rows, importance: Floats | None = None, threads: int = 1) -> Dense:
-        """Return what the model makes of the dense columns of rows; no order of the rows changes it."""
-
-        def moments(column: int) -> tuple[float, float]:
-            return ordered_moments(rows.dense[:, column], importance)
-
-        both = list(ordered_map(moments, range(rows.dense.shape[1]), threads))
-        return cls.of_moments(*np.array(both).reshape(-1, 2).T)
-
-    @classmethod
-    def of_moments(cls, centers: Floats, spread: Floats) -> Dense:
-        """Return it from means and standard deviations."""
-        large = spread > 1e-9 * np.abs(centers)
-        return cls(centers, np.where(large, 1.0 / np.where(large, spread, 1.0), 0.0))
-
-    def seen(self, rows: Rows) -> npt.NDArray[np.float32]:
-        """Return the dense columns of rows as the model sees them."""
-        seen = np.empty(rows.dense.shape, np.float32)
-        for start in range(0, rows.n_rows, 1 << 16):
-            here = slice(start, start + (1 << 16))
-            seen[here] = (rows.dense[here] - self.centers) * self.factors
-        return seen
-
-
-def ordered_moments(numbers: npt.NDArray[np.floating], weights: Floats | None) -> tuple[float, float]:
-    """Return the mean and the standard deviation of numbers with weights; no order of them changes it."""
-    if weights is None:
-        ordered = np.sort(numbers).astype(np.float64)
-        return float(ordered.mean()), float(ordered.std())
-    order = np.lexsort((weights, numbers))
-    ordered, weights = numbers[order].astype(np.float64), weights[order]
-    mean = float(np.average(ordered, weights=weights))
-    return mean, math.sqrt(float(np.average((ordered - mean) ** 2, weights=weights)))
-
-
-@dataclass(frozen=True)
-class Weighing:
-    """Rows with their labels: 0 and 1, or numbers."""
-
-    rows: Rows
-    dense: Dense
-    labels: Floats
-    fold: Folds  # rows of a negative fold play no part
-    sums: npt.NDArray[np.uint64]  # of the hashes of each row's features: what tells rows apart
-    n_several: int  # features that may be in several rows; those after them are in one at most
-    binary: bool
-    seed: int
-    importance: Floats | None = None  # the weight of each row, 0 where it plays no part; None: all are 1
-
-    def __post_init__(self) -> None:
-        if self.importance is not None:
-            object.__setattr__(self, "fold", np.where(self.importance > 0, self.fold, NO_FOLD))
-
-    @cached_property
-    def scale(self) -> tuple[float, float]:
-        """The mean and the standard deviation of labels that are numbers: kernels work in units of them."""
-        if self.binary:
-            return 0.0, 1.0
-        used = self.fold >= 0
-        weights = None if self.importance is None else self.importance[used]
-        mean, spread = ordered_moments(self.labels[used], weights) if used.any() else (0.0, 0.0)
-        return mean, spread if spread > 0 else 1.0
-
-    @cached_property
-    def packed(self) -> Packed:
-        """The rows as kernels take them, with dense columns as the model sees them."""
-        block = self.block(self.rows, np.arange(self.rows.n_rows))
-        return InMemory(block, self._order(block), self.seed)
-
-    def block(self, rows: Rows, numbers: Integers) -> Block:
-        """Return rows, which have these numbers, as kernels take them."""
-        heads = np.empty(rows.n_rows, descent.HEAD)
-        descent.place((rows.indptr, rows.codes), self.n_several, heads)
-        labels, (center, unit) = self.labels[numbers], self.scale
-        heads["label"] = np.where(labels == 1, 1.0, -1.0) if self.binary else (labels - center) / unit
-        heads["weight"] = 1.0 if self.importance is None else self.importance[numbers]
-        heads["fold"], heads["number"] = self.fold[numbers], numbers
-        return Block(heads, rows.codes, self.dense.seen(rows))
-
-    def _order(self, block: Block) -> Integers:
-        """Return the rows of a block that play a part, in the order of their content.
-
-        Of equal rows, the labels of one fold change the order of no other.
-        """
-        heads = block.heads
-        columns = block.dense.astype(np.float64) @ np.sqrt(np.arange(2.0, 2.0 + block.dense.shape[1]))
-        keys = columns, heads["fold"], heads["label"], heads["weight"]
-        order = by_content(keys, self.sums[heads["number"]])
-        return order[heads["fold"][order] >= 0]
-
-    def orders(self) -> Iterator[npt.NDArray[np.uint32]]:
-        """Yield the rows that play a part in a new random order, over and over."""
-        for epoch in count():
-            yield next(self.packed.visits(epoch)).order
-
-    @property
-    def csr(self) -> tuple[Integers, npt.NDArray[np.uint32], npt.NDArray[np.float32]]:
-        """The rows, with dense columns as the model sees them."""
-        return self.rows.indptr, self.rows.codes, self.dense.seen(self.rows)
-
-    def all_weights(self, level: Level) -> npt.NDArray[np.float32]:
-        """Return the weights of all features: those of one row are what its dual variable says."""
-        weights = np.zeros(self.rows.n_features, np.float32)
-        weights[: self.n_several] = self.scale[1] * level.found[-1].weights
-        if self.n_several == self.rows.n_features:
-            return weights
-        moves, numbers = np.zeros(self.rows.n_rows), self.packed.numbers()
-        moves[numbers] = self.scale[1] * level.duals
-        if self.binary:
-            moves[numbers] = level.strength * chances(level.duals.astype(np.float64))
-            moves *= np.where(self.labels == 1, 1.0, -1.0)
-            moves *= 1.0 if self.importance is None else self.importance
-        moves[self.fold < 0] = 0.0
-        for start, piece in self.rows.pieces():
-            own = piece.codes >= self.n_several
-            of_rows = np.repeat(moves[start : start + piece.n_rows], np.diff(piece.indptr))
-            weights[piece.codes[own]] = of_rows[own]
-        return weights
-
-
-class Level(NamedTuple):
-    """What the models of all folds, and that of all rows as the last, have found for a C."""
-
-    strength: float
-    loss: float  # of the rows that were held out, together
-    found: list[Found]
-    duals: Singles  # of the model of all rows
-
-
 def bytes_to_weigh(size: Size, n_folds: int) -> int:
     """Return the memory for all rows at once, a sample, and the models with copies of their weights."""
     models = LANES * -(-(n_folds + 1) // LANES)
@@ -212,6 +73,45 @@ def bytes_to_weigh(size: Size, n_folds: int) -> int:
     choosing = sample + 4 * len(STRENGTHS) * size.n_features
     solving = 4 * models * (size.n_rows + size.n_features) + 8 * (n_folds + 2) * size.n_features
     return rows + max(choosing, solving)
+
+
+def bytes_from_disk(rows: StoredRows, extent: Extent) -> int:
+    """Return the memory where the rows are read some at a time.
+
+    What is held of each row is its dual variables and its place or, before, what orders it.
+    """
+    models, several, n_rows = LANES * -(-(extent.n_folds + 1) // LANES), extent.n_several, rows.n_rows
+    n_sample = min(n_rows, MOST_TO_CHOOSE)
+    sample = 8 * min(rows.n_entries, MOST_ENTRIES) + 8 * (8 + rows.n_dense) * n_sample
+    choosing = sample + 4 * len(STRENGTHS) * (several + n_sample)
+    ordering = (64 if rows.n_dense else 40) * n_rows
+    solving = (4 * models + 8) * n_rows + (4 * models + 8 * (extent.n_folds + 2)) * several
+    weighing = 16 * n_rows + bytes_of_chunks(rows) + max(choosing, solving)
+    return 8 * n_rows + 4 * extent.n_features + max(ordering, weighing)
+
+
+def check_weighing(rows: Rows | StoredRows, extent: Extent, for_labels: int, *, in_memory: bool) -> None:
+    """Refuse rows before they are colored if there will be no memory to weigh them, beside their labels."""
+    if isinstance(rows, Rows):
+        return
+    others = for_labels + 8 * rows.n_features + 4 * rows.n_rows + FOR_KERNELS
+    rows.memory.check(_least(rows, extent, in_memory=in_memory) + others, WEIGHING)
+
+
+def to_weigh(rows: Rows | StoredRows, extent: Extent, *, in_memory: bool) -> Rows | StoredRows:
+    """Return the rows in memory where it has room for them, else as they are."""
+    if isinstance(rows, Rows):
+        return rows
+    rows.memory.check(_least(rows, extent, in_memory=in_memory), WEIGHING)
+    fits = bytes_to_weigh(Size.of(rows), extent.n_folds) <= rows.memory.left()
+    log.info("weights: found from rows %s", "in memory" if fits else "on disk")
+    return rows.load() if fits else rows
+
+
+def _least(rows: StoredRows, extent: Extent, *, in_memory: bool) -> int:
+    """Return the memory without which weights cannot be found."""
+    whole = bytes_to_weigh(Size.of(rows), extent.n_folds)
+    return whole if in_memory else min(whole, bytes_from_disk(rows, extent))
 
 
 def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
@@ -223,8 +123,12 @@ def weigh(task: Weighing, n_folds: int, threads: int = 1) -> Weights:
     folds = [*range(n_folds)] if n_folds > 1 else []
     lanes = [_out_of_fold(task, fold, n_folds) for fold in (*folds, NO_FOLD)]
     sizes = task.n_several, len(task.dense.centers)
-    together = Together(task.packed, lanes, sizes, binary=task.binary, threads=threads)
-    level = _rise(together, strength, binary=task.binary, most=MOST_STRENGTH if folds else strength)
+    level = _rise(
+        Together(task.packed, lanes, sizes, binary=task.binary, threads=threads),
+        strength,
+        binary=task.binary,
+        most=MOST_STRENGTH if folds else strength,
+    )
     log.info("weights: a penalty of %g on their squares is best for held-out rows", 1 / level.strength)
     (center, unit), of_all_rows = task.scale, level.found[-1]
     by_fold = np.empty((task.n_several, len(folds)), np.float32)
@@ -298,7 +202,7 @@ def choose_strength(task: Weighing, threads: int = 1) -> tuple[float, float]:
         return STRENGTHS[0], 0.0
     learns, tells = np.array([True, False]), np.array([False, True])
     lanes = [lane._replace(factor=strength, learns=learns, tells=tells) for strength in STRENGTHS]
-    rows = InMemory(sample, np.arange(len(sample.heads)), task.seed)
+    rows = InMemory(sample, np.arange(len(sample.heads), dtype=np.uint32), task.seed)
     sizes = task.n_several, len(task.dense.centers)
     together = Together(rows, lanes, sizes, binary=task.binary, threads=threads)
     last = losses = np.full(len(lanes), np.inf)
@@ -329,10 +233,15 @@ def _expected(last: Any, now: Any) -> Any:
 
 def _sample(task: Weighing) -> Block:
     """Return rows to choose the penalty by, as many as are worth the time; fold 1 is held out."""
-    block, order = task.packed.some()
-    n_rows, n_entries = len(order), int(block.heads["several"].sum(dtype=np.int64))
+    n_rows, n_entries = task.packed.n_used, task.packed.n_entries
     share = min(1.0, MOST_TO_CHOOSE / max(n_rows, 1), MOST_ENTRIES / max(n_entries, 1))
-    sample = block.taken(order[: int(n_rows * share)])
+    parts, lacking = [], int(n_rows * share)
+    for block, order, _ in task.packed.visits(0):
+        parts.append(block.taken(order[:lacking]))
+        lacking -= len(parts[-1].heads)
+        if not lacking:
+            break
+    sample = Block.joined(parts)
     sample.heads["fold"] = np.arange(len(sample.heads)) < len(sample.heads) // 5
     return sample
 
@@ -360,11 +269,15 @@ def _lane(labels: Any, weights: Any, *, binary: bool) -> Lane | None:
     """
     if not len(labels) or labels.min() == labels.max():
         return None
-    order = np.argsort(labels, kind="stable") if weights is None else np.lexsort((weights, labels))
-    labels = labels[order].astype(np.float64)
-    weights = np.ones(len(labels)) if weights is None else weights[order].astype(np.float64)
-    mean = float(np.average(labels, weights=weights))
-    spread = float((weights * np.abs(labels - mean)).sum())
+    if weights is None:
+        labels = np.sort(labels).astype(np.float64)
+        mean = float(labels.mean())
+        spread = float(np.abs(np.subtract(labels, mean, out=labels), out=labels).sum())
+    else:
+        order = np.lexsort((weights, labels))
+        labels, weights = labels[order].astype(np.float64), weights[order].astype(np.float64)
+        mean = float(np.average(labels, weights=weights))
+        spread = float((weights * np.abs(labels - mean)).sum())
     nothing = np.zeros(0, bool)
     return Lane(1.0, math.log(mean / (1 - mean)) if binary else mean, spread, nothing, nothing)
 

@@ -29,11 +29,11 @@ from chromatic.fitting.gradients import (
     summed,
 )
 from chromatic.fitting.source import n_several
+from chromatic.fitting.weighing import NO_FOLD
 from chromatic.fitting.weights import (
     MOST_ENTRIES,
     MOST_STRENGTH,
     MOST_TO_CHOOSE,
-    NO_FOLD,
     STEP,
     WORTH,
     Weights,

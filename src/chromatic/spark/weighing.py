@@ -6,7 +6,7 @@ from chromatic.data.rows import Rows
 from chromatic.data.vocabulary import Vocabulary
 from chromatic.fitting.folds import number_of_folds, row_sums
 from chromatic.fitting.source import n_several
-from chromatic.fitting.weights import Dense, Weighing
+from chromatic.fitting.weighing import Dense, Weighing
 from chromatic.parameters import Settings
 from chromatic.spark.sums import OfRows
 
