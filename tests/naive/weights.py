@@ -96,3 +96,8 @@ def advance(rows, dense, labels, order, solution, *, margins, room, binary, impo
         for v, x in xs.items():
             moves[v] += step * x * room[v]
     return off
+
+
+def taken_rows(rows, which, n_several):
+    """Some rows, with the features alone that may be in several rows."""
+    return [sorted(code for code in rows[i] if code < n_several) for i in which]
