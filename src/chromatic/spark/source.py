@@ -278,4 +278,12 @@ class SparkSource(Source):
         if fits:
             rows, told = self._fetched_rows(), OfRows.of(self._fetched, of_class)
             return weigh(weighing(rows, told, vocabulary, settings, binary=binary), n_folds, self.threads)
-        return Far(self._coded, vocabulary, settings, size, of_class, binary=binary).weigh()
+        return Far(
+            vocabulary,
+            settings,
+            size.n_rows,
+            binary=binary,
+            coded=self._coded,
+            size=size,
+            of_class=of_class,
+        ).weigh()
