@@ -42,7 +42,7 @@ def rounds_of(kind, step, weights=None):
         seed=0,
         importance=weights,
     )
-    return InPieces(vocabulary, settings, rows.n_rows, kind != "numbers", task, step)
+    return InPieces(vocabulary, settings, rows.n_rows, task.binary, task=task, step=step)
 
 
 @pytest.mark.parametrize("kind", ["two kinds", "numbers"])

@@ -81,14 +81,14 @@ class Piece(NamedTuple):
         own = np.diff(rows.indptr) - np.diff(ends)
         codes, places = np.unique(rows.codes[several], return_inverse=True)
         return cls(
-            codes,
-            places.astype(np.int32),
-            ends[1:].astype(np.int32),
-            own.astype(np.int32),
-            problem.dense.seen(rows),
-            labels,
-            fold,
-            np.ones(rows.n_rows) if importance is None else importance,
+            codes=codes,
+            places=places.astype(np.int32),
+            ends=ends[1:].astype(np.int32),
+            own=own.astype(np.int32),
+            dense=problem.dense.seen(rows),
+            labels=labels,
+            fold=fold,
+            counts=np.ones(rows.n_rows) if importance is None else importance,
         )
 
     @classmethod
