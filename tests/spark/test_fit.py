@@ -63,8 +63,8 @@ def test_weights_and_groups_of_rows_are_those_of_a_local_fit(spark, tmp_path, en
     check_same(tmp_path, model, local, frame, training)
 
 
-def test_what_is_kept_for_later_rows_is_that_of_a_local_fit(spark, tmp_path):
-    from chromatic.spark import ChromaticModel
+def test_what_is_kept_for_later_rows_is_that_of_a_local_fit(spark, tmp_path, monkeypatch):
+    from chromatic.spark import ChromaticModel, source
 
     kinds = "features array<string>, label double, w double"
     frame = frame_of(spark, kinds, [ROWS, LABELS, WEIGHTS])
@@ -77,8 +77,9 @@ def test_what_is_kept_for_later_rows_is_that_of_a_local_fit(spark, tmp_path):
     for name, array in kept.arrays().items():
         assert np.array_equal(read.model_.kept.arrays()[name], array), name
     assert bytes_of(read.encoding_, tmp_path) == bytes_of(local.encoding_, tmp_path)
+    monkeypatch.setattr(source, "bytes_to_weigh", lambda *given: 1 << 60)
     with pytest.raises(InputError, match=r"need .* MB on the driver; expected so much driverMemoryInMB"):
-        fitted(frame, budget=48, keep="statistics", driverMemoryInMB=0)
+        fitted(frame, budget=48, keep="statistics", weightCol="w")
 
 
 def test_a_model_that_was_read_finds_the_weights_of_folds_again(spark, tmp_path):
