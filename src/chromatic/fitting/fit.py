@@ -51,7 +51,13 @@ class Part:
         """What is kept of the rows."""
         assert self.statistic is not None
         sums, task = as_moments(self.statistic), self.task
-        spread = Spread(float(sums.whole[0].sum()), task.mean, task.variance, task.residual)
+        rows, of_labels = (float(one.sum()) for one in sums.whole[:2])
+        mean, variance = task.mean, task.variance
+        if task.binary:  # from sums that are exact, wherever the rows are
+            mean = of_labels / rows
+            variance = mean * (1.0 - mean)
+        residual = variance if task.residual == task.variance else task.residual
+        spread = Spread(rows, mean, variance, residual)
         return KeptPart(sums, spread, None if self.weights is None else self.weights.certainty)
 
     def tables(self) -> Tables:
@@ -97,7 +103,7 @@ def learn(source: Source, settings: Settings) -> Learned:
         binary, classes = labels != "numbers", source.settle_labels(labels)
         kind = kind if binary else encoding_class(kind.of_numbers or "")
     check_linear(kind, settings)
-    check_keep(source, kind, settings)
+    check_keep(kind, settings)
     if uses_labels:
         check_weighted(source, kind, settings)
     vocabulary, each = source.count(settings), classes_of(classes)
@@ -345,15 +351,13 @@ def check_weighted(source: Source, kind: type[Encoding], settings: Settings) -> 
         )
 
 
-def check_keep(source: Source, kind: type[Encoding], settings: Settings) -> None:
+def check_keep(kind: type[Encoding], settings: Settings) -> None:
     """Refuse to keep statistics where there are none."""
     if settings.keep is not None and kind.statistic not in (LabelCounts, LabelMoments):
         raise InputError(
             f"keep is {settings.keep!r} and the {settings.encoding} encoding has no sums over labels that "
             "could be kept; expected keep=None"
         )
-    if settings.keep is not None and not source.keeps:
-        raise InputError(f"keep is {settings.keep!r}, which Spark does not keep yet; expected a local fit")
 
 
 def _check_affordable(kind: type[Encoding], task: Task) -> None:

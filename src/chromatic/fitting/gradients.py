@@ -8,8 +8,9 @@ here: the loss of its row is the least that its own features can make it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +22,14 @@ from chromatic.fitting.weighing import Dense
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 
 STEPS = float(1 << 30)  # of what a row adds to a gradient
 STEPS_OF_LOSS = float(1 << 20)
-ROUNDS, MEMORY = 40, 8
+ROUNDS, MEMORY = 60, 8
 FIRST = 0.1  # of the first step, before anything is known of features together
-SETTLED = 1e-4  # of the loss: where a round brings less, the model is found
-NEWTON = 12  # steps for the features of one row
+SETTLED = 1e-4  # of the loss: where a round brings less and the next promises less, the model is found
+NEWTON = 12  # steps for the features of one row: enough for C times their number up to 1e5
 
 
 class Asked(NamedTuple):
@@ -56,40 +58,94 @@ class Sums(NamedTuple):
     losses: Integers  # of each model, of the rows that play a part, then of the others, then their weight
 
 
-def summed(
-    rows: Rows,
-    told: tuple[Floats, npt.NDArray[np.int32], Floats | None],
-    problem: Problem,
-    models: list[Asked],
-    weights: npt.NDArray[np.float32],
-) -> Sums:
-    """Return losses and gradients of some rows; `weights` are by feature, dense column, intercept."""
-    labels, fold, importance = told
-    several = rows.codes < problem.n_several
-    before = np.concatenate(([0], np.cumsum(several)))
-    indptr, codes = before[rows.indptr], rows.codes[several]
-    own = (np.diff(rows.indptr) - np.diff(indptr)).astype(np.float64)
-    kinds, place = np.unique(codes, return_inverse=True)
-    matrix = csr_array((np.ones(len(codes)), place, indptr), shape=(rows.n_rows, len(kinds)))
-    dense = np.column_stack((problem.dense.seen(rows), np.ones(rows.n_rows, np.float32))).astype(np.float64)
-    of_dense = weights[problem.n_several :].astype(np.float64)
-    margins = matrix @ weights[kinds].astype(np.float64) + dense @ of_dense
-    counts = np.ones(rows.n_rows) if importance is None else importance
-    slopes = np.zeros((rows.n_rows, len(models)))
-    losses = np.zeros((3, len(models)), np.int64)
-    for number, (out, strength, offset) in enumerate(models):
-        used = (fold != out) & (fold >= 0) & (counts > 0)
-        margin = margins[:, number] + offset
-        loss, slope = _row_losses(margin, labels, own * strength * counts, problem)
-        slopes[:, number] = np.where(used, counts * slope, 0.0)
-        held = (fold == out) & (fold >= 0)
-        alone, _ = _row_losses(margin, labels, np.zeros(rows.n_rows), problem)
-        parts = np.where(used, counts * loss, 0.0), np.where(held, counts * alone, 0.0), counts * held
-        losses[:, number] = [_steps(part, STEPS_OF_LOSS).sum() for part in parts]
-    steps = _steps(slopes, STEPS)
-    of_dense_rows = [_steps(dense[:, d, None] * slopes, STEPS).sum(axis=0) for d in range(dense.shape[1])]
-    whole = csr_array((np.ones(len(codes), np.int64), place, indptr), shape=matrix.shape)
-    return Sums(kinds, whole.T @ steps, np.array(of_dense_rows, np.int64), losses)
+class Piece(NamedTuple):
+    """Some rows as every round takes them."""
+
+    codes: npt.NDArray[np.uint32]  # the features of these rows that may be in several rows
+    places: npt.NDArray[np.int32]  # of each entry, among them
+    ends: npt.NDArray[np.int32]  # of each row, among the places
+    own: npt.NDArray[np.int32]  # of each row, how many of its features no other row has
+    dense: npt.NDArray[np.float32]  # rows × dense columns as the model sees them
+    labels: Floats
+    fold: npt.NDArray[np.int32]
+    counts: Floats  # the weight of each row
+
+    @classmethod
+    def of(
+        cls, rows: Rows, told: tuple[Floats, npt.NDArray[np.int32], Floats | None], problem: Problem
+    ) -> Piece:
+        """Return coded rows with their labels, folds and weights."""
+        labels, fold, importance = told
+        several = rows.codes < problem.n_several
+        ends = np.concatenate(([0], np.cumsum(several)))[rows.indptr]
+        own = np.diff(rows.indptr) - np.diff(ends)
+        codes, places = np.unique(rows.codes[several], return_inverse=True)
+        return cls(
+            codes=codes,
+            places=places.astype(np.int32),
+            ends=ends[1:].astype(np.int32),
+            own=own.astype(np.int32),
+            dense=problem.dense.seen(rows),
+            labels=labels,
+            fold=fold,
+            counts=np.ones(rows.n_rows) if importance is None else importance,
+        )
+
+    @classmethod
+    def of_bytes(cls, buffers: Sequence[Any]) -> Piece:
+        """Return a piece from the bytes of its arrays."""
+        arrays = [np.frombuffer(one, kind) for one, kind in zip(buffers, _KINDS, strict=True)]
+        piece = cls(*arrays)
+        return piece._replace(dense=piece.dense.reshape(len(piece.labels), -1))
+
+    def _matrix(self, kind: type) -> Any:
+        """Return the rows as a matrix, with a column for each of the codes."""
+        ends = np.concatenate((np.zeros(1, np.int32), self.ends))
+        shape = len(self.labels), len(self.codes)
+        return csr_array((np.ones(len(self.places), kind), self.places, ends), shape=shape)
+
+    def _margins(self, problem: Problem, weights: npt.NDArray[np.floating]) -> Floats:
+        """Return what models say of each row, but for their offsets."""
+        margins: Floats = self._matrix(np.float64) @ weights[self.codes].astype(np.float64)
+        for column, weight in zip(
+            self._columns, weights[problem.n_several :].astype(np.float64), strict=True
+        ):
+            margins += column[:, None] * weight  # one by one: no size of a piece changes the order of sums
+        return margins
+
+    @property
+    def _columns(self) -> list[Floats]:
+        """The dense columns, and that of the intercept."""
+        return [*self.dense.T.astype(np.float64), np.ones(len(self.labels))]
+
+    def own_weights(self, problem: Problem, model: Asked, weights: Floats) -> Floats:
+        """Return the weight of each row's own features that follows from the weights of the others."""
+        counts = np.where(self.fold >= 0, self.counts, 0.0)
+        margin = self._margins(problem, weights[:, None])[:, 0] + model.offset
+        slope = _row_losses(margin, self.labels, self.own * (model.strength * counts), problem)[1]
+        return np.asarray(-model.strength * problem.span * counts * slope)
+
+    def summed(self, problem: Problem, models: list[Asked], weights: Singles) -> Sums:
+        """Return losses and gradients; `weights` are by feature, dense column, intercept."""
+        margins = self._margins(problem, weights)
+        slopes, losses = np.zeros(margins.shape), np.zeros((3, len(models)), np.int64)
+        for number, (out, strength, offset) in enumerate(models):
+            margin, counts = margins[:, number] + offset, np.where(self.fold >= 0, self.counts, 0.0)
+            used, held = (
+                np.flatnonzero(same & (counts > 0)) for same in (self.fold != out, self.fold == out)
+            )
+            own = self.own[used] * (strength * counts[used])
+            loss, slope = _row_losses(margin[used], self.labels[used], own, problem)
+            slopes[used, number] = counts[used] * slope
+            alone, _ = _row_losses(margin[held], self.labels[held], np.zeros(len(held)), problem)
+            parts = counts[used] * loss, counts[held] * alone, counts[held]
+            losses[:, number] = [_steps(part, STEPS_OF_LOSS).sum() for part in parts]
+        of_dense_rows = [_steps(column[:, None] * slopes, STEPS).sum(axis=0) for column in self._columns]
+        of_features = self._matrix(np.int64).T @ _steps(slopes, STEPS)
+        return Sums(self.codes, of_features, np.array(of_dense_rows, np.int64), losses)
+
+
+_KINDS = np.uint32, np.int32, np.int32, np.int32, np.float32, np.float64, np.int32, np.float64
 
 
 def _steps(numbers: Floats, steps: float) -> Integers:
@@ -110,24 +166,22 @@ def _row_losses(margin: Floats, labels: Floats, own: Floats, problem: Problem) -
     signed = sign * margin
     u = signed.copy()
     some = np.flatnonzero(own > 0)
-    if len(some):
-        s, a = signed[some], own[some]
-        low, high = s, s + a
-        t = s + a * chances(-s)
-        for _ in range(NEWTON):
-            p = chances(-t)
-            rest = t - s - a * p
-            low, high = np.where(rest < 0, t, low), np.where(rest >= 0, t, high)
-            new = t - rest / (1.0 + a * p * (1.0 - p))
-            t = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
-        u[some] = t
+    u[some] = _settled(signed[some], own[some])
     price = np.where(own > 0, 0.5 * (u - signed) ** 2 / np.where(own > 0, own, 1.0), 0.0)
     return np.logaddexp(0.0, -u) + price, -sign * chances(-u)
 
 
-def own_weights(margin: Floats, labels: Floats, own: Floats, problem: Problem) -> Floats:
-    """Return the slope over C of each row, which is minus the weight of its own features over C."""
-    return _row_losses(margin, labels, own, problem)[1]
+def _settled(margins: Floats, own: Floats) -> Floats:
+    """Return t = margin + own · chance(-t), by Newton.
+
+    The difference of both sides bends at 0 only. From there, or from the bound that is nearest to it, no
+    step goes beyond the solution.
+    """
+    t = np.clip(0.0, margins, margins + own)
+    for _ in range(NEWTON):
+        p = chances(-t)
+        t = t - (t - margins - own * p) / (1.0 + own * p * (1.0 - p))
+    return np.asarray(t)
 
 
 @dataclass
@@ -145,7 +199,7 @@ class Descent:
     rounds: int = 0
 
     @property
-    def trial(self) -> npt.NDArray[np.float32]:
+    def trial(self) -> Singles:
         """The weights to ask for."""
         there = self.at if self.way is None else self.at + self.step * self.way
         return there.astype(np.float32)
@@ -164,9 +218,11 @@ class Descent:
             moved, turned = there - self.at, gradient - self.gradient
             if float(moved @ turned) > 0:
                 self.past = [*self.past[-MEMORY + 1 :], (moved, turned)]
-            self.done = self.loss - loss < SETTLED * abs(loss) or self.rounds >= ROUNDS
+        gained = self.loss - loss
         self.at, self.loss, self.gradient = there, loss, gradient
         self.way, self.step = -self._turned(gradient), 1.0 if self.past else FIRST
+        left = -0.5 * float(gradient @ self.way)  # what the next step promises: one poor step is no end
+        self.done = max(gained, left) < SETTLED * abs(loss) or self.rounds >= ROUNDS
 
     def _turned(self, gradient: Floats) -> Floats:
         """Return the inverse of the second derivative, as far as it is known, times the gradient."""

@@ -23,6 +23,8 @@ from chromatic.fitting import descent
 from chromatic.fitting.weighing import Floats, Weighing
 from chromatic.fitting.weights import MOST_EPOCHS, TOLERANCE, Weights
 
+STEPS = float(1 << 24)  # of a second derivative: whole numbers of them add up without rounding
+
 
 class Certainty(NamedTuple):
     """How sure rows make the weights of a linear model, beside its penalty."""
@@ -52,16 +54,23 @@ def with_certainty(weights: Weights, task: Weighing) -> Weights:
 
 
 def certainty_of(task: Weighing, linear: Linear) -> Certainty:
-    """Return how sure rows, which are in memory, make the weights that were found."""
+    """Return how sure rows, which are in memory, make the weights; no order of the rows changes it."""
     assert isinstance(task.rows, Rows)
     slopes = np.where(task.fold >= 0, _slopes(linear.margins(task.rows), binary=task.binary), 0.0)
     if task.importance is not None:
         slopes *= task.importance
+    slopes = np.rint(slopes * STEPS) / STEPS
     entries = np.repeat(slopes, np.diff(task.rows.indptr))
     of_features = np.bincount(task.rows.codes, entries, task.rows.n_features).astype(np.float32)
     dense, total = task.rows.dense.astype(np.float64), float(slopes.sum())
-    centers = slopes @ dense / total if total > 0 else np.zeros(dense.shape[1])
-    return Certainty(of_features, np.append(slopes @ (dense - centers) ** 2, total), centers)
+    centers = _sums(slopes, dense) / total if total > 0 else np.zeros(dense.shape[1])
+    return Certainty(of_features, np.append(_sums(slopes, (dense - centers) ** 2), total), centers)
+
+
+def _sums(slopes: Floats, columns: Floats) -> Floats:
+    """Return the sum of each column, weighted; no order of the rows changes it."""
+    sums = [np.sort(slopes * column).sum() for column in columns.T]
+    return np.array(sums, np.float64)
 
 
 def _slopes(margins: Floats, *, binary: bool) -> Floats:

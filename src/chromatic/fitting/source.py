@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +36,6 @@ def n_several(vocabulary: Vocabulary, n_folds: int) -> int:
 class Source(ABC):
     """Training rows, wherever they are. The methods are called in the order in which they stand here."""
 
-    keeps: ClassVar[bool] = True  # whether a model can keep its statistics
     has_weights: bool = False  # whether rows have weights
 
     @abstractmethod

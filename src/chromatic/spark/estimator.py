@@ -27,6 +27,7 @@ from chromatic._parameter import Parameter
 from chromatic.data.limit import parse_size
 from chromatic.encoding.protocol import Encoding, parts_of
 from chromatic.fitting.fit import learn
+from chromatic.fitting.kept import Kept
 from chromatic.fitting.labels import plain_classes
 from chromatic.model import Input
 from chromatic.model import Model as FittedModel
@@ -196,6 +197,7 @@ class ChromaticEstimator(
         model = ChromaticModel(learned.encoding, plain_classes(learned.classes))
         weights = [part.weights for part in learned.parts]
         model._weights = [None if one is None else one.by_fold for one in weights]
+        model._kept = learned.kept(learned.encoding.vocabulary, source.weight_unit)
         return self._copyValues(model)
 
     def tune(self, train: DataFrame, validation: DataFrame) -> Tuned:
@@ -255,6 +257,7 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
         super().__init__()
         self.classes_ = classes
         self._weights: ByFold | None = None  # of linear columns out of each fold, from the fit itself
+        self._kept: Kept | None = None  # what the model keeps of its rows
         if encoding is not None:
             self._hold(encoding)
 
@@ -316,7 +319,8 @@ class ChromaticModel(_ChromaticParams, Model, MLWritable, MLReadable["ChromaticM
     @property
     def _model(self) -> FittedModel:
         input = Input("files", label=self._get("labelCol"))
-        return FittedModel(self.encoding_, self._settings.kept, input, classes=self.classes_)
+        parameters = self._settings.kept
+        return FittedModel(self.encoding_, parameters, input, classes=self.classes_, kept=self._kept)
 
     def writeFile(self, path: str) -> None:
         """Write the model file alone, as `chromatic fit` does.
@@ -370,16 +374,22 @@ class _ModelReader(MLReader[ChromaticModel]):
         if not files.is_folder(session, path):
             return _of_file(files.read_model(session, path))
         read = files.read_model(session, f"{path}/{MODEL_FILE}")
-        model = ChromaticModel(read.encoding, read.classes)
+        model = _with_kept(read)
         metadata = DefaultParamsReader.loadMetadata(path, session)
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model
 
 
+def _with_kept(read: FittedModel) -> ChromaticModel:
+    model = ChromaticModel(read.encoding, read.classes)
+    model._kept = read.kept
+    return model
+
+
 def _of_file(read: FittedModel) -> ChromaticModel:
     """Return a model with the parameters of its file; columns have their default names."""
-    model = ChromaticModel(read.encoding, read.classes)
+    model = _with_kept(read)
     kept = {one.spark: read.parameters.get(one.python) for one in ON_SPARK}
     return model._set(**{name: value for name, value in kept.items() if value is not None})
 

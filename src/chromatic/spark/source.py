@@ -29,6 +29,7 @@ from chromatic.errors import InputError
 from chromatic.fitting import Source
 from chromatic.fitting.folds import number_of_folds
 from chromatic.fitting.labels import LabelFacts, classes_of
+from chromatic.fitting.onward import with_certainty
 from chromatic.fitting.weights import Weights, bytes_to_weigh, weigh
 from chromatic.parameters import Settings
 from chromatic.spark.coding import DRAW, Numbering, code
@@ -74,8 +75,6 @@ class Place:
 class SparkSource(Source):
     """The rows of a frame; with `by_fold`, statistics are summed by fold, which a fit does not need."""
 
-    keeps = False
-
     def __init__(
         self,
         frame: DataFrame,
@@ -103,6 +102,7 @@ class SparkSource(Source):
         self._coded: DataFrame | None = None
         self._fetched: pa.Table | None = None
         self._size: Size | None = None
+        self.weight_unit = 1.0  # the weight of a row that counts as one, once rows are coded
 
     @property
     def beside(self) -> Beside:
@@ -211,8 +211,8 @@ class SparkSource(Source):
             beside = [self._labels.column.alias("label")]
         weight = self.beside.weight
         if weight is not None:
-            unit = weight_unit(self.frame, weight)
-            beside.append(weight_in_units(weight, unit).alias("weight"))
+            self.weight_unit = weight_unit(self.frame, weight)
+            beside.append(weight_in_units(weight, self.weight_unit).alias("weight"))
         numbered = self.uses_labels and (self.by_fold or self._weighs or self.settings.leakage == "split")
         return code(
             self.frame,
@@ -287,5 +287,20 @@ class SparkSource(Source):
         )
         if fits:
             rows, told = self._fetched_rows(), OfRows.of(self._fetched, of_class)
-            return weigh(weighing(rows, told, vocabulary, settings, binary=binary), n_folds, self.threads)
-        return Far(self._coded, vocabulary, settings, size, of_class, binary=binary).weigh()
+            task = weighing(rows, told, vocabulary, settings, binary=binary)
+            found = weigh(task, n_folds, self.threads)
+            return found if settings.keep is None else with_certainty(found, task)
+        if settings.keep is not None:
+            raise InputError(
+                f"keep is {settings.keep!r} and the weights of linear columns need {needed >> 20:,} MB on "
+                "the driver; expected so much driverMemoryInMB, or linear=0, or no keep"
+            )
+        return Far(
+            vocabulary,
+            settings,
+            size.n_rows,
+            binary=binary,
+            coded=self._coded,
+            size=size,
+            of_class=of_class,
+        ).weigh()
