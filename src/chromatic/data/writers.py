@@ -197,7 +197,7 @@ def _with_slack(names: Names) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uin
 
 def _label_texts(batch: Batch, vw: bool) -> tuple[Names, npt.NDArray[np.int64]]:
     """The distinct texts before features, labels and in Vowpal Wabbit text weights, and each row's."""
-    labels, label_of = np.unique(_labels(batch, vw), return_inverse=True)
+    labels, label_of = _distinct(_labels(batch, vw))
     texts = Names.of_numbers(labels) if not np.isnan(labels).any() else Names.pack([b""])
     if batch.weights is None:
         return texts, label_of
@@ -208,6 +208,15 @@ def _label_texts(batch: Batch, vw: bool) -> tuple[Names, npt.NDArray[np.int64]]:
     words = texts.tolist(), Names.of_numbers(weights).tolist()
     both = [b" ".join((words[0][pair // len(weights)], words[1][pair % len(weights)])) for pair in pairs]
     return Names.pack(both), pair_of
+
+
+def _distinct(labels: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return distinct labels, among them all that rows have, and the place of each row's; -0 is 0."""
+    with np.errstate(invalid="ignore"):  # what is no byte is not equal to it
+        bytes_ = labels.astype(np.int8)
+    if np.array_equal(bytes_, labels):  # classes need not be sorted
+        return np.arange(-128.0, 128.0), bytes_.astype(np.int64) + 128
+    return np.unique(labels, return_inverse=True)
 
 
 def _labels(batch: Batch, vw: bool) -> npt.NDArray[np.float64]:

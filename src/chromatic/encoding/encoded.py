@@ -80,7 +80,7 @@ class Encoded:
         indptr = self.indptr + np.concatenate(([0], np.cumsum(np.count_nonzero(self.dense, axis=1))))
         columns = np.empty(indptr[-1], np.int32)
         values = np.empty(indptr[-1])
-        old = np.empty(0) if self.values is None else self.values.astype(np.float64)
+        old = np.empty(0) if self.values is None else self.values.astype(np.float64, copy=False)
         rows = self.indptr, self.columns, old
         _fold(rows, self.dense, self.n_sparse_columns, (indptr, columns, values))
         nothing = np.empty((len(self.dense), 0))
@@ -123,7 +123,7 @@ class Encoded:
         batch = (
             Batch(rows.indptr, ids)
             if rows.values is None
-            else Batch.of(rows.indptr, ids, None, rows.values.astype(np.float64))
+            else Batch.of(rows.indptr, ids, None, rows.values.astype(np.float64, copy=False))
         )
         numeric = rows.dense.astype(np.float64) if names else None
         return replace(batch, labels=labels, numeric=numeric, numeric_names=names)
@@ -338,6 +338,8 @@ def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped
                 _prefetch_column(tables, np.int64(codes[i + AHEAD]))
                 if by_color:
                     prefetch(colors, np.int64(codes[i + AHEAD]))
+                if np.int64(codes[i + AHEAD]) < len(weights):
+                    prefetch(weights, np.int64(codes[i + AHEAD]) * weights.shape[1])
             code, color = np.int64(codes[i]), np.int32(0)
             if by_color:
                 color = colors[code]
