@@ -44,7 +44,7 @@ def java() -> None:
 
 @pytest.fixture(scope="session")
 def spark(java):
-    """One cluster for all tests: two executors of one core and 1 GB, in processes of their own.
+    """One cluster for all tests: two executors of one core and 2 GB, in processes of their own.
 
     It is that of the benchmark. A test that needs another one starts it in another process.
     """

@@ -68,24 +68,7 @@ def fetch_ahead(indptr, codes, of_feature, i):  # type: ignore[no-untyped-def]
 
 
 AHEAD = 16  # entries, from the one that a loop is at to the one whose memory it asks for
-POWERS = 10.0 ** np.arange(23)  # that float64 holds exactly
 RANKED = 192  # the longest slice that is sorted by ranks
-
-
-@inlined
-def rounded(x):  # type: ignore[no-untyped-def]
-    """Return a number to twelve digits, or to the whole number where that has more: the nearest of float64.
-
-    Its shortest text then has no more digits.
-    """
-    size, p = abs(x), 11
-    if np.rint(x) == x or not size < 1e12:
-        return np.rint(x)
-    while p > 0 and size * POWERS[p] >= 1e12:
-        p -= 1
-    while p < 22 and size * POWERS[p] < 1e11:
-        p += 1
-    return np.rint(x * POWERS[p]) / POWERS[p]
 
 
 @inlined

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from commands import PATIENCE, chromatic
@@ -165,10 +166,16 @@ def test_texts_are_one_kind_of_labels_and_numbers_another(table, tmp_path):
     assert encoder.transform(numbers).shape[0] == 18, "labels of other rows are not read"
 
 
-def test_a_label_of_digits_before_texts_is_text(tmp_path, monkeypatch):
+@pytest.mark.parametrize("threads", [1, 2])  # of Arrow, which tells rows where it has one
+def test_a_label_of_digits_before_texts_is_text(tmp_path, monkeypatch, threads):
     from chromatic.data import tables
 
     monkeypatch.setattr(tables, "BLOCK", 64)
     path = tmp_path / "t.csv"
     path.write_text("label,x\n" + "1,a\n2,b\n" * 40 + "three,c\n" * 9)
-    assert ChromaticEncoder(4).fit(path).classes_.tolist() == ["1", "2", "three"]
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads)
+    try:
+        assert ChromaticEncoder(4).fit(path).classes_.tolist() == ["1", "2", "three"]
+    finally:
+        pa.set_cpu_count(before)

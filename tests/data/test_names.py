@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chromatic._numba import rounded
-from chromatic.data.names import Names, empty_names, place_names
+from chromatic.data.names import Names, empty_names, place_names, with_twelve_digits
 
 pytestmark = pytest.mark.kernels
 
@@ -45,12 +44,14 @@ def test_numbers_are_written_in_as_few_digits_as_tell_them(values):
     assert texts == [naive.text_of(value) for value in [0.5, *values]]
 
 
-@given(DECIMALS | TWELVE_DIGITS | st.floats(-1e15, 1e15))
-def test_a_number_is_rounded_to_twelve_digits(value):
-    assert rounded(value) == pytest.approx(naive.twelve_digits(value), rel=1e-11)
-    assert rounded(rounded(value)) == rounded(value) and rounded(-value) == -rounded(value)
-    digits = naive.text_of(rounded(value)).decode().split("e")[0].strip("-0.").replace(".", "")
-    assert len(digits) <= 12 or rounded(value) == round(value)
+@given(st.lists(DECIMALS | TWELVE_DIGITS | st.floats(-1e15, 1e15)))
+def test_numbers_are_rounded_to_twelve_digits(values):
+    rounded = with_twelve_digits(np.array(values))
+    assert rounded.tolist() == pytest.approx([naive.twelve_digits(value) for value in values], rel=1e-11)
+    assert np.array_equal(with_twelve_digits(rounded), rounded)
+    for value in rounded[np.abs(rounded) >= 1e-10]:
+        digits = naive.text_of(value).decode().split("e")[0].strip("-0.").replace(".", "")
+        assert len(digits) <= 12 or value == round(value)
 
 
 @given(st.lists(st.binary(max_size=5)))

@@ -86,10 +86,7 @@ def label_counts(rows, positive, fold, colors, *, n_colors, n_folds):
 
 
 def summed_columns(rows, columns, values, weights, *, colors, n_own, n_linear, absent=None):
-    """The columns of each row with their sums; features may share columns, and None has no weight.
-
-    Linear columns, which are the last, have twelve digits.
-    """
+    """The columns of each row with their sums; features may share columns, and None has no weight."""
     encoded = []
     for row in rows:
         sums = Counter()
@@ -101,13 +98,8 @@ def summed_columns(rows, columns, values, weights, *, colors, n_own, n_linear, a
         for k, column in enumerate(absent or []):
             if all(colors[v] != k for v in row):
                 sums[column] += 1.0
-        encoded.append([(j, twelve_digits(sums[j]) if j >= n_own else sums[j]) for j in sorted(sums)])
+        encoded.append([(j, sums[j]) for j in sorted(sums)])
     return encoded
-
-
-def twelve_digits(x):
-    """A number to twelve digits, or to the whole number where that has more."""
-    return float(f"{x:.12g}") if abs(x) < 1e12 else float(round(x))
 
 
 def mutual_information(joint):

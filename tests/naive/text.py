@@ -29,6 +29,11 @@ def text_of(number):
     ).encode()
 
 
+def twelve_digits(x):
+    """A number to twelve digits, or to the whole number where that has more."""
+    return float(f"{x:.12g}") if abs(x) < 1e12 else float(round(x))
+
+
 def words(line):
     return [word for word in re.split(rb"[\x00-\x20]+", line) if word]
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import POWERS, inlined, kernel, load64, prefetch, store64
+from chromatic._numba import inlined, kernel, load64, prefetch, store64
 from chromatic.data.hashing import hash_spans
 
+POWERS = 10.0 ** np.arange(23)  # that float64 holds exactly
 LONGEST = 24  # bytes of a number that is written without an exponent
 
 
@@ -136,6 +137,17 @@ class Names:
         return [self[i] for i in range(len(self))]
 
 
+def with_twelve_digits(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return numbers whose text has twelve digits at most, or no fraction: those nearest to these.
+
+    >>> Names.of_numbers(with_twelve_digits(np.array([2 / 3, 1e15 / 7, 0.25]))).tolist()
+    [b'0.666666666667', b'1.42857142857143e+14', b'0.25']
+    """
+    rounded = np.empty_like(values)
+    _round(values, rounded)
+    return rounded
+
+
 def integers_of_spans(
     data: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
@@ -174,6 +186,18 @@ def _ends(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+@kernel
+def _round(values, out):  # type: ignore[no-untyped-def]
+    """Round numbers to twelve digits, or to the whole number where that has more."""
+    for i in range(len(values)):
+        size = abs(values[i])
+        if np.rint(size) == size or not size < 1e12:
+            out[i] = np.rint(values[i])
+        else:
+            p = _places(size, 12)
+            out[i] = np.rint(values[i] * POWERS[p]) / POWERS[p]
 
 
 @kernel

@@ -87,7 +87,7 @@ def read_tables(
         raise in_file(path, None, f"{MEMORY_RAN_OUT}, or check that the file is whole") from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
         problem = in_file(path, None, f"is not well-formed {format} ({error})".replace("\n", " "))
-        mixed = re.match(r"In CSV column #(\d+): CSV conversion error", str(error))
+        mixed = re.match(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error", str(error))
         raise problem if mixed is None else MixedColumn(str(problem), int(mixed[1])) from error
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import AHEAD, inlined, kernel, prefetch, rank_into, rounded, trailing_zeros
+from chromatic._numba import AHEAD, inlined, kernel, prefetch, rank_into, trailing_zeros
 from chromatic.data.batch import Batch
 from chromatic.data.rows import ROWS_PER_PIECE, Rows
 
@@ -198,8 +198,7 @@ def encode_sums(
 ) -> Encoded:
     """Replace the features of rows by columns, ascending within a row, that hold the sums of their values.
 
-    Linear columns hold the sums of their weights, to twelve digits: float32 says no more, and the last
-    ones take time to write and to read. Color k belongs to linear column k mod n_linear.
+    Linear columns hold the sums of their weights: color k belongs to linear column k mod n_linear.
     `absent` is the column of each color where a row has none of its features.
     """
     fold = np.zeros(rows.n_rows, np.int32) if fold is None else fold
@@ -363,7 +362,7 @@ def _encode_sums(rows, tables, layout, scratch, out):  # type: ignore[no-untyped
                 column = np.int64(word * 64) + np.int64(trailing_zeros(left))
                 left &= left - np.uint64(1)
                 out_columns[at] = column
-                out_values[at] = rounded(sums[column]) if column >= n_own else sums[column]
+                out_values[at] = sums[column]
                 at += 1
         out_indptr[row + 1] = at
 

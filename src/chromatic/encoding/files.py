@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from chromatic._threads import ordered_map
 from chromatic.data import Reader
 from chromatic.data.batch import Batch, LeftOut
+from chromatic.data.names import with_twelve_digits
 from chromatic.data.unseen import Unseen, check_known
 from chromatic.data.writers import TEXT, lines_of, write, write_lines
 from chromatic.encoding.encoded import Encoded
@@ -27,15 +29,18 @@ def write_columns(
 ) -> None:
     """Write rows as columns, with their labels: each piece is encoded, and made text, by one thread.
 
-    Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere. `check` is called when all
-    pieces are encoded; where it raises, no file is written.
+    Columns are numbered from 1 in text, as LIBSVM has it, and from 0 elsewhere. Numbers have twelve digits
+    in text: the last ones of float64 say nothing, and take time to write and to read. `check` is called
+    when all pieces are encoded; where it raises, no file is written.
     """
     is_text = to in TEXT
 
     def made(piece: Piece) -> Any:
         columns, labels = encode(piece)
         batch = columns.to_batch(labels, int(is_text), fold=is_text)
-        return lines_of(batch, to) if is_text else batch
+        if not is_text:
+            return batch
+        return lines_of(replace(batch, values=with_twelve_digits(batch.values)), to)
 
     def checked() -> Iterator[Any]:
         yield from ordered_map(made, pieces, threads)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from chromatic._numba import kernel, rounded, specialized
+from chromatic._numba import kernel, specialized
 from chromatic.data.hashing import NOTHING, SEPARATOR, HashMap, mix_integers, secret_hashes
 from chromatic.data.schema import WHOLE
 from chromatic.data.vocabulary import Vocabulary
@@ -278,11 +278,6 @@ def _sum_row(contents, codes, adds, sums):  # type: ignore[no-untyped-def]
             column = np.int64(adds[codes[i], part])
             if column >= 0:
                 sums[column] += adds[codes[i], part + 1]
-    for i in range(n):
-        for part in range(2, adds.shape[1], 4):  # of linear columns
-            column = np.int64(adds[codes[i], part])
-            if column >= 0:
-                sums[column] = rounded(sums[column])
 
 
 @kernel

@@ -196,11 +196,13 @@ def test_training_is_measured_beside_plain_torch_and_by_its_cost(small, in_this_
 
 
 @pytest.mark.slow
-def test_spark_and_the_local_fit_give_the_same_columns(spark, small, monkeypatch):
-    monkeypatch.setattr(on_spark, "QUARTERS", (1, 4))
+def test_spark_and_the_local_fit_give_the_same_columns(spark, small):
     said = []
     kept = on_spark.run(small, said.append)
     assert [record["what"] for record in kept] == ["local", "Spark, 1/4", "Spark, 4/4"]
+    for record in kept:
+        stages = [record[stage] for stage in on_spark.STAGES.values()]
+        assert min(stages) > 0 and sum(stages) <= record["seconds"]
     assert said[-1].split() == ["the", "same", "columns", "yes", "yes"]
 
 
