@@ -39,9 +39,8 @@ def fit(
         if encoded is not None:
             check_target(opened, encoded, overwrite=False)
         frame = opened.read.parquet(*train)
-        beside = [name for name in (label, settings.weight, settings.group) if name is not None]
-        inputs = _inputs(frame, features, beside)
-        model = _estimator(inputs, label, settings).fit(frame)
+        estimator, inputs = _estimator(frame, features, label, settings)
+        model = estimator.fit(frame)
         if encoded is not None:
             _write(opened, model.transformTraining(frame), inputs, encoded)
         model.writeFile(output)
@@ -64,7 +63,7 @@ def tune(
     with session(master) as opened:
         check_file(opened, output)
         frame, others = opened.read.parquet(*train), opened.read.parquet(validation)
-        estimator = _estimator(_inputs(frame, features, [label]), label, settings)
+        estimator, _ = _estimator(frame, features, label, settings)
         with tuner_of(estimator, frame, others) as tuner:
             chosen = tried(tuner)[0].settings
         estimator._with_settings(chosen).fit(frame).writeFile(output)
@@ -81,8 +80,13 @@ def transform(
         _write(opened, read.setParams(**given, outputCol=OUTPUT).transform(frame), given, output)
 
 
-def _estimator(inputs: dict[str, Any], label: str, settings: Settings) -> ChromaticEstimator:
-    return ChromaticEstimator(**inputs, labelCol=label, outputCol=OUTPUT, **params_of(settings))
+def _estimator(
+    frame: DataFrame, features: list[str], label: str, settings: Settings
+) -> tuple[ChromaticEstimator, dict[str, Any]]:
+    """Return an estimator for a frame, and which of its columns have the features, as parameters."""
+    beside = [name for name in (label, settings.weight, settings.group) if name is not None]
+    inputs = _inputs(frame, features, beside)
+    return ChromaticEstimator(**inputs, labelCol=label, outputCol=OUTPUT, **params_of(settings)), inputs
 
 
 def _inputs(frame: DataFrame, features: list[str], beside: list[str]) -> dict[str, Any]:
